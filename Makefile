@@ -1,0 +1,89 @@
+# Everything that one does with this repository. It needs make, pip and Python 3.11 or later.
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+ARGS ?=
+
+is_new_enough := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p $(is_new_enough) 2>/dev/null && echo $$p && break; done)
+
+.PHONY: help install serve test check coverage bench docs migration lock clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: .venv/.run ## make .venv with the locked dependencies and the package; nothing when up to date
+
+serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on first use
+	@$(BIN)/comptoir serve --quickstart $(ARGS)
+
+test: .venv/.test ## the whole suite (make test ARGS='-k etag' for a part)
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.check ## formatter, linter, type checker, house rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest --quiet tests/house
+
+coverage: .venv/.test ## the whole suite, and the lines that it does not reach
+	@$(BIN)/coverage run -m pytest $(ARGS)
+	@$(BIN)/coverage report
+
+bench: .venv/.test ## the benchmark, with its figures as a table
+	@$(BIN)/python bench/run.py $(ARGS)
+
+docs: .venv/.run ## generate docs/reference anew
+	@$(BIN)/comptoir reference docs/reference
+
+migration: .venv/.run ## generate a migration: make migration NAME='add the kind vendor'
+	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the kind vendor'" >&2; exit 1; }
+	@$(BIN)/alembic revision --autogenerate --message "$(NAME)"
+
+# Each file is resolved within the pins of those before it, for every Python and platform at once.
+LOCK := $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3.11 \
+	--generate-hashes --custom-compile-command 'make lock' \
+	--constraints requirements/constraints.txt $(ARGS)
+
+lock: .venv/.check ## pin the dependencies anew (make lock ARGS=--upgrade for the latest releases)
+	@$(LOCK) pyproject.toml --output-file requirements/run.txt
+	@$(LOCK) --group build --constraints requirements/run.txt --output-file requirements/build.txt
+	@$(LOCK) --group test --constraints requirements/run.txt --constraints requirements/build.txt \
+		--output-file requirements/test.txt
+	@$(LOCK) --group check --constraints requirements/run.txt --constraints requirements/build.txt \
+		--constraints requirements/test.txt --output-file requirements/check.txt
+
+clean: ## remove what was installed or generated; ./data stays
+	rm -rf .venv .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	find bench docs src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# An empty file in .venv marks each layer of it as up to date.
+
+.venv/.run: requirements/build.txt requirements/run.txt pyproject.toml src/comptoir/__init__.py | $(BIN)/python
+	@echo "installing comptoir and its locked dependencies into .venv"
+	@$(PIP) install --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+.venv/.test: requirements/test.txt .venv/.run
+	@echo "installing what the tests need"
+	@$(PIP) install --require-hashes -r requirements/test.txt
+	@touch $@
+
+.venv/.check: requirements/check.txt .venv/.test
+	@echo "installing what the checks need"
+	@$(PIP) install --require-hashes -r requirements/check.txt
+	@touch $@
+
+# Some systems ship Python without the part of venv that brings pip: there, pip installs itself.
+$(BIN)/python:
+	@'$(PYTHON)' $(is_new_enough) 2>/dev/null || { echo "comptoir needs Python 3.11 or later:" \
+		"install it, or name one with 'make PYTHON=...'" >&2; exit 1; }
+	@if '$(PYTHON)' -c 'import ensurepip' 2>/dev/null; then \
+		'$(PYTHON)' -m venv --clear .venv; \
+	else \
+		'$(PYTHON)' -m venv --clear --without-pip .venv && '$(PYTHON)' -m pip --quiet \
+			--python $(BIN)/python install --require-hashes -r requirements/build.txt; \
+	fi || { rm -rf .venv; exit 1; }

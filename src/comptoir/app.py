@@ -1,0 +1,87 @@
+"""The composition root: settings and a model become a running application."""
+
+from pathlib import Path
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
+from comptoir.catalog import MODEL
+from comptoir.config import Settings, load_settings
+from comptoir.edm.model import Model
+from comptoir.http.api import Api
+from comptoir.http.edge import Edge
+from comptoir.http.log import RequestLog, set_up_logging
+from comptoir.http.metrics import Metrics
+from comptoir.http.pages import pages
+from comptoir.service import Service
+from comptoir.store.protocol import Store
+from comptoir.store.sqlite.store import SqliteStore
+
+
+def open_store(settings: Settings, model: Model = MODEL) -> Store:
+    """The store that the settings name, to be used within the running event loop."""
+    return SqliteStore(settings, model)
+
+
+def token_issuer(settings: Settings) -> TokenIssuer:
+    """What signs tokens, with a key that is made on first use."""
+    keys = load_keys(Path(settings.keys))
+    return TokenIssuer(keys.signing, settings.token_issuer, settings.token_audience)
+
+
+class Application:
+    """The ASGI application; it opens its store when the server starts and closes it at the end."""
+
+    def __init__(self, settings: Settings, model: Model = MODEL) -> None:
+        self._settings = settings
+        self._model = model
+        keys = load_keys(Path(settings.keys))
+        algorithms = tuple(each.strip() for each in settings.token_algorithms.split(","))
+        self._verifier = TokenVerifier(
+            keys.trusted, settings.token_issuer, settings.token_audience, algorithms
+        )
+        self._log = RequestLog(settings.log_level)
+        self._store: Store | None = None
+        self._edge: Edge | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._edge is not None:
+            await self._edge(scope, receive, send)
+
+    async def start(self) -> None:
+        """Open the store; raises `OperatorError` when that is not possible."""
+        settings = self._settings
+        self._store = open_store(settings, self._model)
+        metrics = Metrics()
+        service = Service(self._model, self._store, settings)
+        api = Api(service, Authenticator(self._verifier), settings)
+        self._edge = Edge(
+            api,
+            pages(self._store, metrics, settings.base_url),
+            settings.base_path,
+            self._log,
+            metrics,
+        )
+
+    async def stop(self) -> None:
+        """Finish the writes that were accepted, and close the store."""
+        if self._store is not None:
+            await self._store.close()
+        self._log.flush()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def from_environment() -> ASGIApp:
+    """The application of one of several workers: its settings come from the environment."""
+    settings = load_settings({})
+    set_up_logging(settings.log_level)
+    return Application(settings)

@@ -1,0 +1,77 @@
+"""The contacts: companies and persons whom the company deals with."""
+
+from comptoir.edm.entity import Computed, EntityType, Followed, Property, UniqueRule
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.text import CODE, TEXT
+
+
+def upper(name: Stored) -> Stored:
+    """The upper-case form of a name, as Unicode has it (ß becomes SS)."""
+    return str(name).upper()
+
+
+CONTACT = EntityType(
+    name="contact",
+    description="A company or a person whom the company deals with.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("number", CODE, "The contact's number; blank ones are not compared."),
+        Property("type", TEXT, "A company or a person.", suggested=("Company", "Person")),
+        Property("displayName", TEXT, "The name to show.", required=True),
+        Property("name2", TEXT, "More of the name."),
+        Property("firstName", TEXT, "A person's first name."),
+        Property("middleName", TEXT, "A person's middle name."),
+        Property("surname", TEXT, "A person's surname."),
+        Property("companyNumber", TEXT, "The number of the contact's company."),
+        Property("companyName", TEXT, "The name of the contact's company."),
+        Property(
+            "contactBusinessRelation",
+            TEXT,
+            "What the contact is to the company.",
+            suggested=("None", "Customer", "Vendor", "Bank Account", "Employee", "Multiple"),
+        ),
+        Property("addressLine1", TEXT, "Street and house number."),
+        Property("addressLine2", TEXT, "More of the address."),
+        Property("city", TEXT, "The city."),
+        Property("state", TEXT, "The state or county."),
+        Property("country", TEXT, "The country's code."),
+        Property("postalCode", TEXT, "The postal code."),
+        Property("phoneNumber", TEXT, "The phone number."),
+        Property("mobilePhoneNumber", TEXT, "The mobile phone number."),
+        Property("email", TEXT, "The e-mail address."),
+        Property("website", TEXT, "The website."),
+        Property("searchName", TEXT, "The name to search by; follows displayName."),
+        Property("privacyBlocked", BOOLEAN, "Whether privacy blocks the contact's data."),
+        Property("taxRegistrationNumber", TEXT, "The tax registration number."),
+        Property("lastInteractionDate", DATE, "The day of the last interaction."),
+        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+        Property("customerTemplateId", GUID, "The customer template's id."),
+        Property("customerTemplateCode", TEXT, "The customer template's code."),
+        Property("currencyCode", TEXT, "The currency's code."),
+        Property("languageCode", TEXT, "The language's code."),
+        Property("responsibilityCenter", TEXT, "The responsibility center."),
+        Property("salutationCode", TEXT, "The salutation's code."),
+        Property("onlinePassword", TEXT, "The password of the online account.", secret=True),
+        Property("onlineLogin", TEXT, "The login of the online account."),
+    ),
+    unique=(UniqueRule(("number",), blank_is_free=True),),
+    indexes=(("companyNumber",),),
+    derivations=(
+        Computed(
+            "searchName", "displayName", upper, "the upper-case displayName, whenever it changes"
+        ),
+        Followed(
+            target="companyName",
+            reference="companyNumber",
+            named_by="number",
+            value="displayName",
+            only={"type": "Company"},
+            meaning="the displayName of the contact of type Company that companyNumber names",
+        ),
+    ),
+)
+
+ENTITY_SET = EntitySet("contactsExt", CONTACT)

@@ -1,0 +1,61 @@
+"""The customers: read-only over HTTP, filled by loading."""
+
+from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.model import EntitySet
+from comptoir.edm.number import DECIMAL
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import INSTANT
+from comptoir.edm.text import CODE, TEXT
+
+CUSTOMER = EntityType(
+    name="customer",
+    description="A customer of the company.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("number", CODE, "The customer's number; blank ones are not compared."),
+        Property("displayName", TEXT, "The name to show."),
+        Property("name2", TEXT, "More of the name."),
+        Property("type", TEXT, "A company or a person.", suggested=("Company", "Person")),
+        Property("addressLine1", TEXT, "Street and house number."),
+        Property("addressLine2", TEXT, "More of the address."),
+        Property("city", TEXT, "The city."),
+        Property("state", TEXT, "The state or county."),
+        Property("country", TEXT, "The country's code."),
+        Property("postalCode", TEXT, "The postal code."),
+        Property("phoneNumber", TEXT, "The phone number."),
+        Property("mobilePhoneNumber", TEXT, "The mobile phone number."),
+        Property("email", TEXT, "The e-mail address."),
+        Property("website", TEXT, "The website."),
+        Property("searchName", TEXT, "The name to search by."),
+        Property("balanceDue", DECIMAL, "What the customer owes and is due."),
+        Property("creditLimit", DECIMAL, "What the customer may owe; 0 is no limit."),
+        Property("taxLiable", BOOLEAN, "Whether the customer is liable for tax."),
+        Property("taxAreaId", GUID, "The tax area's id."),
+        Property("taxAreaDisplayName", TEXT, "The tax area's name."),
+        Property("taxRegistrationNumber", TEXT, "The tax registration number."),
+        Property("currencyId", GUID, "The currency's id."),
+        Property("currencyCode", TEXT, "The currency's code."),
+        Property("paymentTermsId", GUID, "The payment terms' id."),
+        Property("shipmentMethodId", GUID, "The shipment method's id."),
+        Property("paymentMethodId", GUID, "The payment method's id."),
+        Property(
+            "blocked",
+            TEXT,
+            "What the customer is blocked for; a single blank when not blocked.",
+            suggested=(" ", "Ship", "Invoice", "All"),
+        ),
+        Property("languageCode", TEXT, "The language's code."),
+        Property("responsibilityCenter", TEXT, "The responsibility center."),
+        Property("generalBusinessPostingGroupCode", TEXT, "The general business posting group."),
+        Property("customerPostingGroup", TEXT, "The customer posting group."),
+        Property("vatBusinessPostingGroup", TEXT, "The VAT business posting group."),
+        Property("customerPriceGroup", TEXT, "The customer price group."),
+        Property("customerDiscoutGroup", TEXT, "The discount group, in the contract's spelling."),
+        Property("allowLineDiscount", BOOLEAN, "Whether line discounts are allowed."),
+        Property("invoiceDiscountCode", TEXT, "The invoice discount's code."),
+        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+    ),
+    unique=(UniqueRule(("number",), blank_is_free=True),),
+)
+
+ENTITY_SET = EntitySet("customersExt", CUSTOMER, read_only=True)

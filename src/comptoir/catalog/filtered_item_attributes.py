@@ -1,0 +1,38 @@
+"""The filtered item attributes: items, found by the attributes that they carry (operation 9)."""
+
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.model import EntitySet, PairFilter, View
+from comptoir.edm.scalar import GUID
+from comptoir.edm.text import CODE, TEXT
+
+FILTERED_ITEM_ATTRIBUTE = EntityType(
+    name="filteredItemAttribute",
+    description="An item, found by the attributes that it carries.",
+    key="itemId",
+    properties=(
+        Property("itemNo", CODE, "The item's number."),
+        Property("itemDescription", TEXT, "The item's displayName."),
+        Property("itemId", GUID, "The item's id."),
+    ),
+)
+
+ENTITY_SET = EntitySet(
+    "filteredItemAttributesExt",
+    FILTERED_ITEM_ATTRIBUTE,
+    read_only=True,
+    key_narrows=True,
+    view=View(
+        base="itemsExt",
+        columns={"itemNo": "number", "itemDescription": "displayName", "itemId": "id"},
+    ),
+    pair_filter=PairFilter(
+        name="attributeName",
+        value="attributeValue",
+        count=10,
+        carrier="itemAttributeValuesExt",
+        reference="itemNo",
+        carrier_reference="itemNo",
+        carrier_name="attributeName",
+        carrier_value="value",
+    ),
+)

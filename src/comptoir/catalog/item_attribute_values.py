@@ -1,0 +1,20 @@
+"""The item attribute values: which item carries which value of which attribute."""
+
+from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.model import EntitySet
+from comptoir.edm.scalar import GUID
+from comptoir.edm.text import CODE, TEXT
+
+ITEM_ATTRIBUTE_VALUE = EntityType(
+    name="itemAttributeValue",
+    description="The value of one attribute of one item.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("itemNo", CODE, "The item's number."),
+        Property("attributeName", CODE, "The attribute's name."),
+        Property("value", TEXT, "The attribute's value for the item."),
+    ),
+    unique=(UniqueRule(("itemNo", "attributeName")),),
+)
+
+ENTITY_SET = EntitySet("itemAttributeValuesExt", ITEM_ATTRIBUTE_VALUE)

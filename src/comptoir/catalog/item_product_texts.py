@@ -1,0 +1,30 @@
+"""The items' long texts: read-only over HTTP, filled by loading."""
+
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.model import EntitySet
+from comptoir.edm.scalar import GUID
+from comptoir.edm.temporal import DATE
+from comptoir.edm.text import BASE64_TEXT, TEXT
+
+ITEM_PRODUCT_TEXT = EntityType(
+    name="ItemProductTextLongContent",
+    description="A long text about an item.",
+    key="systemId",
+    properties=(
+        Property("systemId", GUID, "The record's key."),
+        Property("startingDate", DATE, "The first day on which the text holds."),
+        Property("endDate", DATE, "The last day on which the text holds."),
+        Property("languageCode", TEXT, "The language's code."),
+        Property("insertedFrom", TEXT, "Who wrote the text."),
+        Property("lastModifiedFrom", TEXT, "Who last changed the text."),
+        Property(
+            "textContentType",
+            TEXT,
+            "The format of the text.",
+            suggested=("Plain Text", "HTML", "Markdown", "RTF"),
+        ),
+        Property("base64Text", BASE64_TEXT, "The text, Base64-encoded."),
+    ),
+)
+
+ENTITY_SET = EntitySet("ItemProductTextLongContentsExt", ITEM_PRODUCT_TEXT, read_only=True)

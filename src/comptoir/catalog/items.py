@@ -1,0 +1,22 @@
+"""The items, from which the filtered item attributes are computed."""
+
+from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.model import EntitySet
+from comptoir.edm.scalar import GUID
+from comptoir.edm.temporal import INSTANT
+from comptoir.edm.text import CODE, TEXT
+
+ITEM = EntityType(
+    name="item",
+    description="Something that the company sells.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("number", CODE, "The item's number.", required=True),
+        Property("displayName", TEXT, "The name to show."),
+        Property("baseUnitOfMeasureCode", TEXT, "The code of the unit that it is counted in."),
+        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+    ),
+    unique=(UniqueRule(("number",)),),
+)
+
+ENTITY_SET = EntitySet("itemsExt", ITEM)

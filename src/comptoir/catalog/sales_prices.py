@@ -1,0 +1,48 @@
+"""The sales prices: read-only over HTTP, filled by loading."""
+
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.model import EntitySet
+from comptoir.edm.number import DECIMAL, INT32
+from comptoir.edm.scalar import BOOLEAN
+from comptoir.edm.text import TEXT
+
+SALES_PRICE = EntityType(
+    name="salesPrice",
+    description="What an item or a resource costs whom, from which quantity on.",
+    key="entryNo",
+    properties=(
+        Property("entryNo", INT32, "The entry's number, its key."),
+        Property(
+            "sourceType",
+            TEXT,
+            "For whom the price is.",
+            suggested=(
+                "All Customers",
+                "Customer",
+                "Customer Price Group",
+                "Customer Disc. Group",
+                "Campaign",
+                "Contact",
+            ),
+        ),
+        Property("sourceNumber", TEXT, "The number of the customer, group or campaign."),
+        Property(
+            "assetType",
+            TEXT,
+            "What is priced.",
+            suggested=("Item", "Item Discount Group", "Resource", "Resource Group", "G/L Account"),
+        ),
+        Property("assetNumber", TEXT, "The number of the item or resource."),
+        Property("variantCode", TEXT, "The item variant's code."),
+        Property("pricesIncludeTax", BOOLEAN, "Whether the price includes tax."),
+        Property("unitOfMeasure", TEXT, "The unit of measure's code."),
+        Property("quantity", DECIMAL, "The quantity from which the price holds."),
+        Property("unitPrice", DECIMAL, "The price of one unit."),
+        Property("unitCostLCY", DECIMAL, "The cost of one unit in the local currency."),
+        Property("lineDiscount", DECIMAL, "The discount in per cent."),
+        Property("campaignNumber", TEXT, "The number of the campaign."),
+    ),
+    indexes=(("assetNumber", "assetType"), ("sourceNumber",)),
+)
+
+ENTITY_SET = EntitySet("salesPricesExt", SALES_PRICE, read_only=True, single_inline=True)

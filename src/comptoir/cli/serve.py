@@ -1,0 +1,95 @@
+"""`comptoir serve`: listen, bring the database up to date, serve until asked to stop."""
+
+import ipaddress
+import os
+import socket
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+import typer
+
+from comptoir.app import Application
+from comptoir.catalog import MODEL
+from comptoir.cli import options
+from comptoir.config import Settings, environment_name, load_settings
+from comptoir.http.log import set_up_logging
+from comptoir.http.metrics import MULTIPROCESS_FOLDER
+from comptoir.http.server import bind, run
+from comptoir.store.migrate import migrate
+
+
+def serve(
+    *,
+    database: options.Database = None,
+    keys: options.Keys = None,
+    host: options.Host = None,
+    port: options.Port = None,
+    base_path: options.BasePath = None,
+    public_url: options.PublicUrl = None,
+    trusted_proxies: options.TrustedProxies = None,
+    workers: options.Workers = None,
+    log_level: options.LogLevel = None,
+    config: options.Config = None,
+) -> None:
+    """Serve the interface.
+
+    A new embedded database is created and brought up to date by itself.
+    """
+    settings = load_settings(
+        {
+            "database": database,
+            "keys": keys,
+            "host": host,
+            "port": port,
+            "base_path": base_path,
+            "public_url": public_url,
+            "trusted_proxies": trusted_proxies,
+            "workers": workers,
+            "log_level": log_level,
+            "config": config,
+        }
+    )
+    with bind(settings.host, settings.port) as listener:
+        settings = replace(settings, port=listener.getsockname()[1])
+        migrate(settings.database, MODEL)
+        set_up_logging(settings.log_level)
+        _warn_beyond_loopback(settings)
+        _serve(settings, listener)
+
+
+def _serve(settings: Settings, listener: socket.socket) -> None:
+    application = Application(settings)
+    typer.echo(f"Serving {settings.base_url}")
+    if settings.workers == 1:
+        run(application, settings, listener)
+        return
+    with tempfile.TemporaryDirectory(prefix="comptoir-metrics-") as folder:
+        os.environ[MULTIPROCESS_FOLDER] = folder
+        os.environ.update(as_environment(settings))
+        run("comptoir.app:from_environment", settings, listener)
+
+
+def as_environment(settings: Settings) -> Mapping[str, str]:
+    """The environment from which another process reads the same settings."""
+    return {
+        environment_name(each.name): str(getattr(settings, each.name)) for each in fields(settings)
+    }
+
+
+def _warn_beyond_loopback(settings: Settings) -> None:
+    if settings.host == "localhost":
+        return
+    try:
+        beyond = not ipaddress.ip_address(settings.host).is_loopback
+    except ValueError:
+        beyond = True
+    if beyond and not settings.public_url.startswith("https://"):
+        typer.secho(
+            f"WARNING: {settings.host} can be reached from other machines, and tokens and records "
+            "travel unencrypted. Put a proxy with TLS in front and name it with --public-url "
+            "https://…, or listen on 127.0.0.1.",
+            fg=typer.colors.RED,
+            bold=True,
+            err=True,
+        )

@@ -1,0 +1,103 @@
+"""What a kind of record is: Property, UniqueRule, Derivation, EntityType (CSDL 4.01, section 6)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from comptoir.edm.primitive import PrimitiveType, Stored
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Property:
+    """One field of a record, as the contract spells it.
+
+    `required`: not empty, on create and on update. `modified_at`: computed, the time of the last
+    change; `kept_on_create` lets a create's body set it all the same. `numbered`: takes the next
+    free number when a create leaves it out. `secret`: kept out of logs, change records, queries
+    and dumps. `suggested`: values that users know, offered and never enforced.
+    """
+
+    name: str
+    type: PrimitiveType
+    description: str = ""
+    required: bool = False
+    modified_at: bool = False
+    kept_on_create: bool = False
+    numbered: bool = False
+    secret: bool = False
+    suggested: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UniqueRule:
+    """Properties whose values no two records of a company share.
+
+    `blank_is_free`: records with an empty value are not compared (a rule of one property).
+    """
+
+    properties: tuple[str, ...]
+    blank_is_free: bool = False
+
+    @property
+    def name(self) -> str:
+        return ", ".join(self.properties)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Computed:
+    """`target` is `rule(source)` whenever the source changes and the body leaves the target out."""
+
+    target: str
+    source: str
+    rule: Callable[[Stored], Stored]
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Followed:
+    """`target` takes `value` of the record of the same kind that `reference` names.
+
+    The named record is the one whose `named_by` equals the reference and whose properties equal
+    `only`; it may be the record itself. While there is none, the target is an ordinary field.
+    """
+
+    target: str
+    reference: str
+    named_by: str
+    value: str
+    only: Mapping[str, Stored]
+    meaning: str
+
+
+Derivation = Computed | Followed
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EntityType:
+    """A kind of record: its properties in the contract's order, its key, its rules.
+
+    `indexes` are the property lists, beside key and unique rules, by which records are looked up.
+    """
+
+    name: str
+    description: str
+    properties: tuple[Property, ...]
+    key: str = "id"
+    unique: tuple[UniqueRule, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
+    derivations: tuple[Derivation, ...] = ()
+    by_name: Mapping[str, Property] = field(init=False)
+    position: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = [each.name for each in self.properties]
+        object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
+        object.__setattr__(self, "position", {name: at for at, name in enumerate(names)})
+
+    @property
+    def key_property(self) -> Property:
+        return self.by_name[self.key]
+
+    @property
+    def modified_at(self) -> Property | None:
+        """The property that holds the time of the last change, if the kind has one."""
+        return next((each for each in self.properties if each.modified_at), None)

@@ -1,0 +1,137 @@
+"""Where records are found: EntitySet and Model (CSDL 4.01, section 13), checked at start-up."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from comptoir.edm.entity import EntityType, Followed
+from comptoir.edm.text import UNIQUE_TEXT_LENGTH, Text
+
+
+class ModelFault(Exception):  # noqa: N818 - names the declaration that is wrong
+    """A declaration that contradicts itself or the rest of the model."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View:
+    """A set without records of its own: each is a record of `base`, under other names."""
+
+    base: str
+    columns: Mapping[str, str]
+    """Property of the view to property of the base."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PairFilter:
+    """Filter-only properties in numbered pairs, `name<n>` and `value<n>`, that must all hold.
+
+    A pair holds for a record when the `carrier` set has a record whose `carrier_reference` equals
+    the record's `reference`, whose `carrier_name` equals the pair's name, and whose
+    `carrier_value` equals its value (any value when the pair gives a name alone).
+    """
+
+    name: str
+    value: str
+    count: int
+    carrier: str
+    reference: str
+    carrier_reference: str
+    carrier_name: str
+    carrier_value: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EntitySet:
+    """A resource: a name in the path and the kind of record that it holds.
+
+    `read_only`: filled by loading alone. `per_company`: reached under a company. `create_guarded`:
+    creating needs a precondition (operation 6). `single_inline`: the one record that matches also
+    stands at the top of a collection (operation 7). `key_narrows`: a key narrows the collection,
+    the all-zero one to nothing (operation 9).
+    """
+
+    name: str
+    type: EntityType
+    read_only: bool = False
+    per_company: bool = True
+    view: View | None = None
+    pair_filter: PairFilter | None = None
+    create_guarded: bool = False
+    single_inline: bool = False
+    key_narrows: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Model:
+    """Every entity set by its name; raises `ModelFault` for a declaration that cannot hold."""
+
+    sets: tuple[EntitySet, ...]
+    by_name: Mapping[str, EntitySet] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", {each.name: each for each in self.sets})
+        for fault in self._faults():
+            raise ModelFault(fault)
+
+    @property
+    def per_company(self) -> tuple[EntitySet, ...]:
+        return tuple(each for each in self.sets if each.per_company)
+
+    @property
+    def stored(self) -> tuple[EntitySet, ...]:
+        """The sets under a company that hold records of their own: what is loaded and dumped."""
+        return tuple(each for each in self.sets if each.per_company and each.view is None)
+
+    def _faults(self) -> Iterator[str]:
+        if len(self.by_name) != len(self.sets):
+            yield "two entity sets have one name"
+        for entity_set in self.sets:
+            for fault in _type_faults(entity_set.type):
+                yield f"{entity_set.name}: {fault}"
+            for fault in self._reference_faults(entity_set):
+                yield f"{entity_set.name}: {fault}"
+
+    def _reference_faults(self, entity_set: EntitySet) -> Iterator[str]:
+        view, pairs = entity_set.view, entity_set.pair_filter
+        if view is not None:
+            base = self.by_name.get(view.base)
+            if base is None or base.view is not None:
+                yield f"the view's base {view.base} is no stored set"
+            elif set(view.columns) != set(entity_set.type.by_name) or not (
+                set(view.columns.values()) <= set(base.type.by_name)
+            ):
+                yield "the view's columns are not its properties, or not the base's"
+            if not entity_set.read_only:
+                yield "a view is read-only"
+        if pairs is not None:
+            carrier = self.by_name.get(pairs.carrier)
+            needed = {pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value}
+            if carrier is None or not needed <= set(carrier.type.by_name):
+                yield f"the pairs' carrier {pairs.carrier} lacks a property that they need"
+            if pairs.reference not in entity_set.type.by_name:
+                yield f"the pairs' reference {pairs.reference} is no property"
+
+
+def _type_faults(kind: EntityType) -> Iterator[str]:
+    if len(kind.by_name) != len(kind.properties):
+        yield "two properties have one name"
+    named = {kind.key}.union(
+        *(rule.properties for rule in kind.unique),
+        *kind.indexes,
+        *(
+            {each.target, each.reference, each.named_by, each.value, *each.only}
+            if isinstance(each, Followed)
+            else {each.target, each.source}
+            for each in kind.derivations
+        ),
+    )
+    for name in sorted(named - set(kind.by_name)):
+        yield f"the rules of {kind.name} name {name}, which is no property"
+    for name in {kind.key}.union(*(rule.properties for rule in kind.unique)) & set(kind.by_name):
+        held = kind.by_name[name].type
+        if isinstance(held, Text) and (held.max_length or 0) != UNIQUE_TEXT_LENGTH:
+            yield f"{name} stands in a key or a unique rule and must be a CODE"
+    for rule in kind.unique:
+        if rule.blank_is_free and len(rule.properties) != 1:
+            yield f"the rule ({rule.name}) cannot leave blanks free: it has several properties"
+    if sum(each.modified_at for each in kind.properties) > 1:
+        yield "two properties hold the time of the last change"

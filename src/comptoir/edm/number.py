@@ -1,0 +1,134 @@
+"""Numbers: `Edm.Int32` and `Edm.Decimal`, always exact, never binary floats."""
+
+import re
+from decimal import Context, Decimal, Inexact
+
+import msgspec
+
+from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
+from comptoir.jsonvalue import Json
+
+_NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
+
+
+def _exact(text: str, expected: str) -> Decimal:
+    if _NUMBER.fullmatch(text) is None:
+        raise ValueFault(f"must be {expected}, but {text[:40]!r} was sent.")
+    return Decimal(text)
+
+
+class _Number(PrimitiveType):
+    default = 0
+    no_value = "0"
+
+    def from_json(self, value: Json) -> Stored:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            raise self.wrong_kind(value)
+        return self.from_number(Decimal(value) if isinstance(value, int) else value)
+
+    def from_text(self, text: str) -> Stored:
+        return self.from_number(_exact(text, self.expected))
+
+    def from_number(self, number: Decimal) -> Stored:
+        """An exact number to stored form; raises `ValueFault` when it does not fit."""
+        raise NotImplementedError
+
+
+class Int32(_Number):
+    """A whole number of 32 bits. `digits` also takes a JSON text of digits, as operation 11 sends."""
+
+    edm_name = "Edm.Int32"
+    expected = "a whole number"
+    minimum = -(2**31)
+    maximum = 2**31 - 1
+
+    def __init__(self, *, digits: bool = False) -> None:
+        self.digits = digits
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+    def from_json(self, value: Json) -> Stored:
+        if self.digits and isinstance(value, str):
+            if not (value.isascii() and value.isdigit()):
+                raise ValueFault(
+                    f"must be a whole number or a text of digits, but {value[:40]!r} was sent."
+                )
+            return self.from_text(value)
+        return super().from_json(value)
+
+    def from_number(self, number: Decimal) -> Stored:
+        if not self.minimum <= number <= self.maximum:
+            raise ValueFault(f"must be between {self.minimum} and {self.maximum}.")
+        if number != number.to_integral_value():
+            raise ValueFault(f"must be a whole number, but {number} was sent.")
+        return int(number)
+
+
+SCALE = 5
+_UNIT = 10**SCALE
+_DIGITS = 18
+_LARGEST = 10**_DIGITS - 1
+_EXACT = Context(prec=200, traps=[Inexact])
+
+
+def decimal_text(stored: int) -> str:
+    """A stored Decimal as digits, without trailing zeros or exponent: 3364420 is `33.6442`."""
+    whole, rest = divmod(abs(stored), _UNIT)
+    sign = "-" if stored < 0 else ""
+    if not rest:
+        return f"{sign}{whole}"
+    return f"{sign}{whole}.{rest:05d}".rstrip("0")
+
+
+class DecimalNumber(_Number):
+    """A number of 18 digits, 5 of them decimals; stored as a whole number of hundred-thousandths.
+
+    Whole numbers compare, sort and add exactly on every database.
+    """
+
+    edm_name = "Edm.Decimal"
+    expected = "a number"
+    precision = _DIGITS
+    scale = SCALE
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        largest = _LARGEST // _UNIT
+        return {"type": "number", "minimum": -largest - 1, "maximum": largest + 1}
+
+    def from_number(self, number: Decimal) -> Stored:
+        if not number:
+            return 0
+        if number.adjusted() >= _DIGITS - SCALE:
+            raise ValueFault(
+                f"holds up to {_DIGITS - SCALE} digits before the point. Send a smaller number."
+            )
+        try:
+            scaled = _EXACT.scaleb(number, SCALE)
+        except Inexact:
+            raise self._too_precise() from None
+        if number.adjusted() < -SCALE or scaled != scaled.to_integral_value():
+            raise self._too_precise()
+        return int(scaled)
+
+    @staticmethod
+    def _too_precise() -> ValueFault:
+        return ValueFault(
+            f"holds {SCALE} digits after the point, and is never rounded. Send fewer digits."
+        )
+
+    @staticmethod
+    def _wire(stored: Stored) -> Wire:
+        return msgspec.Raw(decimal_text(int(stored)).encode())
+
+    to_wire = _wire
+
+    def to_text(self, stored: Stored) -> str:
+        return decimal_text(int(stored))
+
+
+INT32 = Int32()
+DIGITS = Int32(digits=True)
+DECIMAL = DecimalNumber()

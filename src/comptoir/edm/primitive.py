@@ -1,0 +1,74 @@
+"""What a primitive type is: how a value is read, stored, compared and written.
+
+A value has four forms. The *wire* form is JSON; the *text* form is a CSV cell or a key in a URL;
+the *stored* form is what a column holds, chosen so that the database's own comparison is the
+type's comparison; the *default* is the stored form of "no value". Nothing is ever null.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from comptoir.jsonvalue import Json, json_kind
+
+Stored = str | int
+"""What a column holds: text, a whole number, or 0 and 1 for a Boolean."""
+
+Wire = str | int | bool | msgspec.Raw
+"""What the JSON encoder is given."""
+
+class ValueFault(Exception):  # noqa: N818 - says what is wrong with a value, not with the program
+    """A value that its type does not take. The message completes "<property> …"."""
+
+
+class PrimitiveType(ABC):
+    """A primitive type of OData (CSDL 4.01, section 3.3) with the four forms of its values."""
+
+    edm_name: str
+    """The name in `$metadata`, for example `Edm.String`."""
+
+    default: Stored
+    """The stored form of "no value"."""
+
+    no_value: str
+    """The wire form of "no value", as a message shows it."""
+
+    expected: str
+    """What the type takes, as a message says it: "must be …"."""
+
+    to_wire: Callable[[Stored], Wire] | None = None
+    """Stored to wire form; None when the two are the same."""
+
+    @property
+    @abstractmethod
+    def json_schema(self) -> dict[str, str | int | float]:
+        """The JSON Schema of the wire form."""
+
+    @abstractmethod
+    def from_json(self, value: Json) -> Stored:
+        """Wire form to stored form; raises `ValueFault`."""
+
+    @abstractmethod
+    def from_text(self, text: str) -> Stored:
+        """Text form to stored form; raises `ValueFault`. The empty text is not a value here."""
+
+    def from_texts(self, texts: Sequence[str]) -> list[Stored]:
+        """A column of cells to stored forms, the empty cell to the default; raises `ValueFault`.
+
+        Equal cells are read once: columns of business records repeat themselves.
+        """
+        known: dict[str, Stored] = {"": self.default}
+        for text in set(texts) - known.keys():
+            known[text] = self.from_text(text)
+        return [known[text] for text in texts]
+
+    def to_text(self, stored: Stored) -> str:
+        """Stored form to text form, such that `from_text` gives the stored form again."""
+        return str(stored)
+
+    def wrong_kind(self, value: Json) -> ValueFault:
+        """The fault of a JSON value of another kind; a null is told what clears the property."""
+        if value is None:
+            return ValueFault(f"is never null. Send {self.no_value} to clear it.")
+        return ValueFault(f"must be {self.expected}, but {json_kind(value)} was sent.")

@@ -1,0 +1,92 @@
+"""Dates and instants: `Edm.Date` and `Edm.DateTimeOffset`, stored as text that sorts in time."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.jsonvalue import Json
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_INSTANT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,20}))?"
+    r"(?:[Zz]|([+-])(\d{2}):(\d{2}))",
+    re.ASCII,
+)
+
+
+class _Temporal(PrimitiveType):
+    form: str
+
+    def from_json(self, value: Json) -> Stored:
+        if not isinstance(value, str):
+            raise self.wrong_kind(value)
+        return self.from_text(value)
+
+    def _malformed(self, text: str) -> ValueFault:
+        return ValueFault(f"must be {self.expected} such as {self.form}, but {text[:40]!r} is not.")
+
+
+class Date(_Temporal):
+    """A calendar date (RFC 3339 `full-date`); `0001-01-01` is no date."""
+
+    edm_name = "Edm.Date"
+    default = "0001-01-01"
+    no_value = '"0001-01-01"'
+    expected = "a date"
+    form = '"2026-01-31"'
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        return {"type": "string", "format": "date"}
+
+    def from_text(self, text: str) -> Stored:
+        if _DATE.fullmatch(text) is None:
+            raise self._malformed(text)
+        try:
+            date.fromisoformat(text)
+        except ValueError:
+            raise ValueFault(f"names a day that does not exist: {text}.") from None
+        return text
+
+
+class DateTimeOffset(_Temporal):
+    """An instant (RFC 3339 `date-time`), kept in UTC; digits past milliseconds are cut."""
+
+    edm_name = "Edm.DateTimeOffset"
+    default = "0001-01-01T00:00:00.000Z"
+    no_value = '"0001-01-01T00:00:00.000Z"'
+    expected = "a date and time with an offset"
+    form = '"2026-01-31T12:30:00.000Z"'
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        return {"type": "string", "format": "date-time"}
+
+    def from_text(self, text: str) -> Stored:
+        match = _INSTANT.fullmatch(text)
+        if match is None:
+            raise self._malformed(text)
+        day, time, fraction, sign, hours, minutes = match.groups()
+        milliseconds = (fraction or "").ljust(3, "0")[:3]
+        try:
+            moment = datetime.fromisoformat(f"{day}T{time}")
+            if sign:
+                if int(hours) > 23 or int(minutes) > 59:
+                    raise ValueFault(f"has an offset out of range: {text[:40]}.")
+                offset = timedelta(hours=int(hours), minutes=int(minutes))
+                moment = moment - offset if sign == "+" else moment + offset
+        except (ValueError, OverflowError):
+            raise ValueFault(
+                f"names a moment that does not exist or is out of range: {text[:40]}."
+            ) from None
+        return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+
+
+def instant(moment: datetime) -> str:
+    """A moment in the stored form of `Edm.DateTimeOffset`."""
+    utc = moment.astimezone(UTC).replace(tzinfo=None)
+    return f"{utc.isoformat(timespec='milliseconds')}Z"
+
+
+DATE = Date()
+INSTANT = DateTimeOffset()

@@ -1,0 +1,97 @@
+"""Text: `Edm.String`, kept as sent, compared by code point."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import cast
+
+from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.jsonvalue import Json
+
+UNIQUE_TEXT_LENGTH = 100
+"""The most characters of a text that stands in a key or a unique rule."""
+
+TEXT_LENGTH = 4_000
+"""The most characters of any other text."""
+
+
+class Text(PrimitiveType):
+    """Text of up to `max_length` characters; NUL and lone surrogates are refused."""
+
+    edm_name = "Edm.String"
+    default = ""
+    no_value = '""'
+    expected = "text"
+
+    def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
+        self.max_length = max_length
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        if self.max_length is None:
+            return {"type": "string"}
+        return {"type": "string", "maxLength": self.max_length}
+
+    def from_json(self, value: Json) -> Stored:
+        if not isinstance(value, str):
+            raise self.wrong_kind(value)
+        return self.from_text(value)
+
+    def from_text(self, text: str) -> Stored:
+        if self.max_length is not None and len(text) > self.max_length:
+            raise ValueFault(
+                f"holds up to {self.max_length} characters, but {len(text)} were sent. Shorten it."
+            )
+        if "\0" in text:
+            raise ValueFault("holds a NUL character, which no text may. Remove it.")
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as fault:
+                raise ValueFault(
+                    f"holds half a surrogate pair at character {fault.start + 1}. "
+                    "Send whole Unicode characters."
+                ) from None
+        return text
+
+    def from_texts(self, texts: Sequence[str]) -> list[Stored]:
+        joined = "".join(texts)
+        limit = self.max_length
+        if (limit is None or max(map(len, texts), default=0) <= limit) and "\0" not in joined:
+            try:
+                joined.encode()
+            except UnicodeEncodeError:
+                pass
+            else:
+                return cast("list[Stored]", list(texts))
+        return [self.from_text(text) for text in texts]
+
+
+class Base64Text(Text):
+    """Text that is Base64 (RFC 4648, section 4, with padding), as long as the body may be."""
+
+    expected = "Base64-encoded text"
+
+    def __init__(self) -> None:
+        super().__init__(max_length=None)
+
+    @property
+    def json_schema(self) -> dict[str, str | int | float]:
+        return {"type": "string", "contentEncoding": "base64"}
+
+    def from_text(self, text: str) -> Stored:
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueFault(
+                "must be Base64-encoded text (RFC 4648, with padding). Encode the text's UTF-8."
+            ) from None
+        return text
+
+    def from_texts(self, texts: Sequence[str]) -> list[Stored]:
+        return [self.from_text(text) for text in texts]
+
+
+TEXT = Text()
+CODE = Text(UNIQUE_TEXT_LENGTH)
+BASE64_TEXT = Base64Text()

@@ -1,0 +1,214 @@
+"""The one table of errors: every failure that a client can see, with its status and its remedy.
+
+The codes follow the Business Central family. The reference page `docs/reference/errors.md` is
+generated from this table, and the answer's body is written by `response.error`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """One line of the table: a stable code, its HTTP status, what it means, what to do."""
+
+    code: str
+    status: int
+    meaning: str
+    remedy: str
+
+
+INVALID_CREDENTIALS = ErrorKind(
+    "Authentication_InvalidCredentials",
+    401,
+    "The request carries no bearer token, or one that this service does not accept.",
+    "Send `Authorization: Bearer <token>` with a token from `comptoir token`.",
+)
+REQUEST_DENIED = ErrorKind(
+    "Authorization_RequestDenied",
+    403,
+    "The token is valid, but its scopes do not allow this operation.",
+    "Ask for a token with the scope that the message names.",
+)
+BAD_REQUEST = ErrorKind(
+    "BadRequest",
+    400,
+    "The body, a value or a header is not what the operation takes.",
+    "Correct the place that `target` and the message name.",
+)
+INVALID_URL = ErrorKind(
+    "BadRequest_InvalidRequestUrl",
+    400,
+    "The path or a query option does not follow the rules of OData.",
+    "Correct the place that the message names.",
+)
+PARAM_NOT_PROVIDED = ErrorKind(
+    "BadRequest_RequiredParamNotProvided",
+    400,
+    "A property that the record needs is missing or empty.",
+    "Send the property that `target` names.",
+)
+RESOURCE_NOT_FOUND = ErrorKind(
+    "BadRequest_ResourceNotFound",
+    404,
+    "There is no resource at this path.",
+    "Compare the path with the reference; resource names are case-sensitive.",
+)
+RECORD_NOT_FOUND = ErrorKind(
+    "Internal_RecordNotFound",
+    404,
+    "The resource exists, but holds no record with this key.",
+    "List the resource to find the keys that exist.",
+)
+COMPANY_NOT_FOUND = ErrorKind(
+    "Internal_CompanyNotFound",
+    404,
+    "There is no such company, or the token does not reach it.",
+    "`GET companies` lists the companies that the token reaches.",
+)
+METHOD_NOT_ALLOWED = ErrorKind(
+    "BadRequest_MethodNotAllowed",
+    405,
+    "The resource does not have this method.",
+    "The `Allow` header lists the methods that it has.",
+)
+NOT_ACCEPTABLE = ErrorKind(
+    "Request_NotAcceptable",
+    406,
+    "The service has none of the formats that `Accept` asks for.",
+    "Accept `application/json`.",
+)
+KEY_EXISTS = ErrorKind(
+    "Internal_EntityWithSameKeyExists",
+    409,
+    "Another record has this key, or these values of a unique rule.",
+    "Choose other values, or update the record that exists.",
+)
+LINK_EXPIRED = ErrorKind(
+    "Request_LinkExpired",
+    410,
+    "The link was valid once, but can no longer be followed.",
+    "Start over from the collection.",
+)
+ENTITY_CHANGED = ErrorKind(
+    "Request_EntityChanged",
+    412,
+    "The record has changed since the tag in `If-Match` was read.",
+    "Read the record again, decide again, and send its current tag.",
+)
+BODY_TOO_LARGE = ErrorKind(
+    "Request_BodyTooLarge",
+    413,
+    "The body is larger than this service reads.",
+    "Send less at a time, or raise the limit in the settings.",
+)
+URI_TOO_LONG = ErrorKind(
+    "Request_UriTooLong",
+    414,
+    "The URL is longer than this service reads.",
+    "Shorten the filter, or split it over several requests.",
+)
+UNSUPPORTED_MEDIA_TYPE = ErrorKind(
+    "Request_UnsupportedMediaType",
+    415,
+    "The body is not declared as JSON.",
+    "Send `Content-Type: application/json`.",
+)
+PRECONDITION_REQUIRED = ErrorKind(
+    "Request_PreconditionRequired",
+    428,
+    "The operation needs an `If-Match` header.",
+    "Send the record's `@odata.etag` as `If-Match`.",
+)
+TOO_MANY_REQUESTS = ErrorKind(
+    "Application_TooManyRequests",
+    429,
+    "More work is waiting than this service accepts.",
+    "Wait for the seconds in `Retry-After`, then send the request again.",
+)
+HEADERS_TOO_LARGE = ErrorKind(
+    "Request_HeadersTooLarge",
+    431,
+    "The headers are larger than this service reads.",
+    "Send fewer or shorter headers.",
+)
+INTERNAL_ERROR = ErrorKind(
+    "Internal_ServerError",
+    500,
+    "The service failed; the cause is in its log under the request's id.",
+    "Report the request's id to whoever runs the service.",
+)
+NOT_IMPLEMENTED = ErrorKind(
+    "BadRequest_MethodNotImplemented",
+    501,
+    "The request is valid OData, but this service does not support what it names.",
+    "Ask without the construct that the message names.",
+)
+UNAVAILABLE = ErrorKind(
+    "Internal_Unavailable",
+    503,
+    "The database cannot serve the request now; nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then send the request again.",
+)
+
+ERROR_TABLE: tuple[ErrorKind, ...] = (
+    BAD_REQUEST,
+    INVALID_URL,
+    PARAM_NOT_PROVIDED,
+    INVALID_CREDENTIALS,
+    REQUEST_DENIED,
+    COMPANY_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    RECORD_NOT_FOUND,
+    METHOD_NOT_ALLOWED,
+    NOT_ACCEPTABLE,
+    KEY_EXISTS,
+    LINK_EXPIRED,
+    ENTITY_CHANGED,
+    BODY_TOO_LARGE,
+    URI_TOO_LONG,
+    UNSUPPORTED_MEDIA_TYPE,
+    PRECONDITION_REQUIRED,
+    TOO_MANY_REQUESTS,
+    HEADERS_TOO_LARGE,
+    INTERNAL_ERROR,
+    NOT_IMPLEMENTED,
+    UNAVAILABLE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorDetail:
+    """One of several faults of a request: its code, what is wrong, and where."""
+
+    code: str
+    message: str
+    target: str
+
+
+class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error of the program
+    """A request that is answered with an error of the table.
+
+    `message` says what was wrong, where, and what to do; `target` names the place (a property, a
+    query option, a header); `headers` are added to the answer.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        target: str | None = None,
+        details: tuple[ErrorDetail, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.target = target
+        self.details = details
+        self.headers: Mapping[str, str] = headers or {}
+
+
+class OperatorError(Exception):
+    """A condition that whoever runs the service can mend: said in one line, without a traceback."""

@@ -1,0 +1,49 @@
+"""Request bodies: read when an operation gets to them, within a limit."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from comptoir.errors import BODY_TOO_LARGE, Refusal
+from comptoir.request.headers import Headers
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+
+
+class ClientLeft(Exception):  # noqa: N818 - nobody is left to tell of an error
+    """The client closed the connection before it was answered."""
+
+
+async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
+    """The whole body, in bytes; raises `Refusal` (413) without reading past the limit."""
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared[:18]) > limit:
+        raise _too_large(limit)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            return part if not parts else b"".join([*parts, part])
+        parts.append(part)
+
+
+async def client_left(receive: Receive) -> None:
+    """Return when the client has closed the connection; a body is passed over."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _too_large(limit: int) -> Refusal:
+    # the rest of the body is not read, so the connection cannot be used again
+    return Refusal(
+        BODY_TOO_LARGE,
+        f"The body is larger than {limit} bytes. Send less at a time.",
+        headers={"Connection": "close"},
+    )

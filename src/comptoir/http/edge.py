@@ -1,0 +1,96 @@
+"""The outermost layer: every exchange gets an id, an answer, a line in the log and a count."""
+
+import logging
+from starlette.types import ASGIApp
+
+from comptoir.errors import INTERNAL_ERROR, Refusal
+from comptoir.http.api import Api
+from comptoir.http.body import ClientLeft, Message, Receive
+from comptoir.http.exchange import Exchange, Scope, Send
+from comptoir.http.log import RequestLog
+from comptoir.http.metrics import Metrics
+from comptoir.response.answer import Answer
+from comptoir.response.error import error_answer
+
+CLIENT_LEFT = 499
+"""What the log and the metrics call an exchange whose client did not wait for the answer."""
+
+_log = logging.getLogger(__name__)
+
+
+class Edge:
+    """An ASGI application: the interface under the base path, pages outside it."""
+
+    def __init__(
+        self, api: Api, pages: ASGIApp, base_path: str, log: RequestLog, metrics: Metrics
+    ) -> None:
+        self._api = api
+        self._pages = pages
+        self._base = base_path
+        self._below = f"{base_path}/"
+        self._log = log
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP exchange."""
+        exchange = Exchange(scope)
+        try:
+            if exchange.path.startswith(self._below) or exchange.path == self._base:
+                await self._interface(scope, receive, send, exchange)
+            else:
+                await self._pages(scope, receive, _noted(send, exchange))
+        except ClientLeft:
+            exchange.status = CLIENT_LEFT
+        finally:
+            self._log.write(exchange)
+            self._metrics.count(exchange)
+
+    async def _interface(
+        self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
+    ) -> None:
+        try:
+            answer = await self._api.answer(scope, receive, exchange)
+        except Refusal as refusal:
+            answer = error_answer(refusal)
+        except ClientLeft:
+            raise
+        except Exception:
+            # the last resort: whatever failed, the client gets an error body and the log the cause
+            _log.exception("request %s failed", exchange.id)
+            answer = error_answer(
+                Refusal(
+                    INTERNAL_ERROR,
+                    f"The service failed. Its log has the cause under the id {exchange.id}.",
+                )
+            )
+        await _send(answer, send, exchange)
+
+
+async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:
+    exchange.status = answer.status
+    headers, body = answer.headers, answer.body
+    headers.append((b"x-request-id", exchange.id.encode()))
+    if isinstance(body, bytes):
+        exchange.size = len(body)
+        if answer.status != 304:
+            headers.append((b"content-length", b"%d" % exchange.size))
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+        return
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    async for piece in body:
+        exchange.size += len(piece)
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _noted(send: Send, exchange: Exchange) -> Send:
+    """A `send` that notes the status and adds the exchange's id, for pages outside the interface."""
+
+    async def noting(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            exchange.status = message["status"]
+            message["headers"] = [*message["headers"], (b"x-request-id", exchange.id.encode())]
+        await send(message)
+
+    return noting

@@ -1,0 +1,33 @@
+"""One request and its answer, as the log and the metrics know it."""
+
+import itertools
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import perf_counter
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_process = secrets.token_hex(6)
+_numbers = itertools.count(1)
+
+
+def next_id() -> str:
+    """An id that no other request of any process has."""
+    return f"{_process}-{next(_numbers):x}"
+
+
+class Exchange:
+    """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`."""
+
+    __slots__ = ("id", "method", "path", "size", "started", "status", "subject")
+
+    def __init__(self, scope: Scope) -> None:
+        self.id = next_id()
+        self.started = perf_counter()
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.status = 0
+        self.size = 0
+        self.subject = ""

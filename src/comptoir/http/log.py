@@ -1,0 +1,92 @@
+"""The log: one JSON object per line, to the standard error stream.
+
+A request's line holds its path but not its query, whose values may be personal, and never a
+header, a body or a token. Lines of requests are gathered for a moment and written together; lines
+of failures are written at once.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+from datetime import UTC, datetime
+from time import perf_counter
+
+import msgspec
+
+from comptoir.edm.temporal import instant
+from comptoir.http.exchange import Exchange
+
+FLUSH_SECONDS = 0.1
+_ATOMIC = 4_096
+_LONGEST_PATH = 500
+
+_encode = msgspec.json.encode
+
+
+class RequestLog:
+    """Writes a line per request."""
+
+    def __init__(self, level: str, descriptor: int = 2) -> None:
+        self._least = {"info": 0, "warning": 400, "off": 1_000}[level]
+        self._descriptor = descriptor
+        self._lines: list[bytes] = []
+
+    def write(self, exchange: Exchange) -> None:
+        """Note an exchange that has ended."""
+        if exchange.status < self._least:
+            return
+        line = {
+            "time": instant(datetime.now(UTC)),
+            "level": "info" if exchange.status < 500 else "error",
+            "event": "request",
+            "id": exchange.id,
+            "method": exchange.method[:20],
+            "path": exchange.path[:_LONGEST_PATH],
+            "status": exchange.status,
+            "bytes": exchange.size,
+            "ms": round((perf_counter() - exchange.started) * 1_000, 3),
+            "by": exchange.subject,
+        }
+        if not self._lines:
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
+        self._lines.append(_encode(line))
+        if exchange.status >= 500:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was gathered, in pieces that a pipe takes whole."""
+        lines, self._lines = self._lines, []
+        piece = b""
+        for line in lines:
+            if piece and len(piece) + len(line) >= _ATOMIC:
+                os.write(self._descriptor, piece)
+                piece = b""
+            piece += line + b"\n"
+        if piece:
+            os.write(self._descriptor, piece)
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats the log records of the program and its libraries as lines of the same form."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": instant(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "event": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return _encode(line).decode()
+
+
+def set_up_logging(level: str) -> None:
+    """Send the program's own log records, and its libraries', to the standard error stream."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    least = {"info": logging.INFO, "warning": logging.WARNING, "off": logging.CRITICAL}[level]
+    logging.basicConfig(level=least, handlers=[handler], force=True)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -1,0 +1,54 @@
+"""What stands outside the interface: health, readiness and metrics."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.http.metrics import CONTENT_TYPE, Metrics
+from comptoir.response.error import error_answer
+from comptoir.store.protocol import Store
+
+
+def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
+    """The application that answers outside the base path."""
+
+    async def healthz(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        await store.check()
+        return PlainTextResponse("ready\n")
+
+    async def exposition(_: Request) -> Response:
+        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+
+    async def refused(_: Request, fault: Exception) -> Response:
+        if isinstance(fault, Refusal):
+            return _response(fault)
+        status = fault.status_code if isinstance(fault, HTTPException) else 500
+        headers = fault.headers if isinstance(fault, HTTPException) else None
+        if status == METHOD_NOT_ALLOWED.status:
+            message = f"The path does not have this method. It has: {(headers or {}).get('Allow')}."
+            return _response(Refusal(METHOD_NOT_ALLOWED, message, headers=headers))
+        return _response(
+            Refusal(RESOURCE_NOT_FOUND, f"There is nothing here. The interface is at {base_url}.")
+        )
+
+    return Starlette(
+        routes=[
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            Route("/metrics", exposition),
+        ],
+        exception_handlers={HTTPException: refused, Refusal: refused},
+    )
+
+
+def _response(refusal: Refusal) -> Response:
+    answer = error_answer(refusal)
+    headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+    content = answer.body if isinstance(answer.body, bytes) else b""
+    return Response(content, answer.status, headers)

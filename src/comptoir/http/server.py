@@ -1,0 +1,121 @@
+"""The HTTP server: uvicorn, with what it answers by itself in the interface's form."""
+
+import errno
+import os
+import socket
+from http import HTTPStatus
+
+from starlette.types import ASGIApp
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from comptoir.config import ENVIRONMENT_PREFIX, Settings
+from comptoir.errors import BAD_REQUEST, HEADERS_TOO_LARGE, OperatorError, Refusal
+from comptoir.http.exchange import next_id
+from comptoir.response.answer import Answer
+from comptoir.response.error import error_answer
+
+HEADER_BYTES = f"{ENVIRONMENT_PREFIX}HEADER_BYTES"
+_DEFAULT_HEADER_BYTES = Settings().header_bytes
+_BACKLOG = 2_048
+
+
+class Protocol(HttpToolsProtocol):
+    """HTTP/1.1 on one connection; bounds the head of a request and words errors as the service."""
+
+    head_bytes = 0
+    head_limit = int(os.environ.get(HEADER_BYTES, _DEFAULT_HEADER_BYTES))
+
+    def data_received(self, data: bytes) -> None:
+        if self.head_bytes >= 0:
+            self.head_bytes += len(data)
+        super().data_received(data)
+        # what has come in is still the head of a request, and already too much of it
+        if self.head_bytes > self.head_limit and not self.transport.is_closing():
+            self._refuse(
+                Refusal(
+                    HEADERS_TOO_LARGE,
+                    f"The head of the request is longer than {self.head_limit} bytes. Send fewer "
+                    "or shorter headers.",
+                )
+            )
+
+    def on_message_begin(self) -> None:
+        self.head_bytes = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self.head_bytes = -1
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.transport.write(_as_bytes(error_answer(refusal)))
+        self.transport.close()
+
+
+def _as_bytes(answer: Answer) -> bytes:
+    body = answer.body if isinstance(answer.body, bytes) else b""
+    headers = [
+        *answer.headers,
+        (b"x-request-id", next_id().encode()),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
+    ]
+    lines = [b"HTTP/1.1 %d %s" % (answer.status, _phrase(answer.status))]
+    lines += [name + b": " + value for name, value in headers]
+    return b"\r\n".join([*lines, b"", body])
+
+
+def _phrase(status: int) -> bytes:
+    return HTTPStatus(status).phrase.encode()
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Listen on an address; raises `OperatorError` when that is not possible."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as fault:
+        listener.close()
+        if fault.errno == errno.EADDRINUSE:
+            raise OperatorError(
+                f"port {port} of {host} is in use. Stop what listens there, or choose another "
+                "port with --port."
+            ) from None
+        raise OperatorError(f"cannot listen on {host}:{port}: {fault.strerror}.") from None
+    return listener
+
+
+def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None:
+    """Serve until a signal asks to stop; then answer what was accepted, and return.
+
+    `app` is the application itself, or with several workers the name of its factory.
+    """
+    config = Config(
+        app,
+        factory=isinstance(app, str),
+        http=Protocol,
+        ws="none",
+        loop="auto",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies or None,
+        workers=settings.workers,
+        timeout_graceful_shutdown=int(settings.stop_seconds) or 1,
+        timeout_keep_alive=75,
+    )
+    if settings.workers > 1:
+        Multiprocess(config, [listener]).run()
+    else:
+        Server(config).run([listener])

@@ -1,0 +1,1 @@
+"""What a request means: syntax and model together, names bound and types checked."""

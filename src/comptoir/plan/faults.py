@@ -1,0 +1,31 @@
+"""What binding an expression refuses, with the place where it stands."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+
+FILTER, ORDERBY = "$filter", "$orderby"
+
+
+def misused(option: str, position: int, message: str) -> Refusal:
+    """400: an expression that does not fit the kind, at an offset of its text."""
+    return Refusal(INVALID_URL, f"{option}, column {position + 1}: {message}", target=option)
+
+
+def unsupported(option: str, position: int, construct: str) -> Refusal:
+    """501: valid OData that is not supported, by its name."""
+    return Refusal(
+        NOT_IMPLEMENTED,
+        f"{option}, column {position + 1}: {construct} is not supported. Ask without it.",
+        target=option,
+    )
+
+
+def unknown_name(
+    option: str, position: int, name: str, what: str, known: Iterable[str]
+) -> Refusal:
+    """400: a name that nothing has, with the nearest that something has."""
+    near = get_close_matches(name[:100], known, n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return misused(option, position, f"{name[:100]} is no {what}.{hint}")

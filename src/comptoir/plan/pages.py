@@ -1,0 +1,70 @@
+"""Query options bound to a collection: which of its records stand on the page that is asked for."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.plan.filters import bind_filter
+from comptoir.plan.keyset import Continuation, decode_token, encode_token
+from comptoir.plan.orders import bind_orderby
+from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, default_order
+from comptoir.plan.target import Company
+from comptoir.request.expression import ExpressionLimits
+from comptoir.request.options import QueryOptions
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A page of a collection.
+
+    `plan` fetches one record more than the page holds when there may be a next page; that record
+    tells whether there is. `size` is how many the page holds.
+    """
+
+    plan: PagePlan
+    size: int
+    given: int
+    query: Sequence[str]
+    count: CountPlan | None
+
+    def token_behind(self, row: Row) -> str:
+        """The skip token with which the page behind this one, ending in `row`, is asked for."""
+        continuation = Continuation(self.given + self.size, self.plan.seek_behind(row))
+        return encode_token(self.query, continuation)
+
+
+def bind_page(
+    entity_set: EntitySet,
+    company: Company | None,
+    options: QueryOptions,
+    *,
+    keys: tuple[Stored, ...] | None,
+    page_size: int,
+    limits: ExpressionLimits,
+) -> Page:
+    """The page that the options ask for, of the records with these keys, or of all of them.
+
+    Raises `Refusal` for options that do not fit the set.
+    """
+    where = EVERYTHING
+    if options.filter is not None:
+        where = bind_filter(entity_set, options.filter, limits)
+    order = default_order(entity_set)
+    if options.orderby is not None:
+        order = bind_orderby(entity_set, options.orderby, limits)
+    query = (
+        entity_set.name,
+        company.id if company else "",
+        options.filter or "",
+        options.orderby or "",
+    )
+    continuation = Continuation(0, ())
+    if options.skiptoken is not None:
+        continuation = decode_token(options.skiptoken, query, entity_set.type, order)
+    size, limit = page_size, page_size + 1
+    if options.top is not None and options.top - continuation.given <= page_size:
+        size = limit = max(options.top - continuation.given, 0)
+    plan = PagePlan(entity_set, company, where, order, continuation.seek or None, limit, keys)
+    count = CountPlan(entity_set, company, where, keys) if options.count else None
+    return Page(plan, size, continuation.given, query, count)

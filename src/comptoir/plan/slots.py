@@ -1,0 +1,27 @@
+"""The values of a request, lifted out of its expression into numbered slots."""
+
+from collections.abc import Sequence
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Slot
+
+
+class Slots:
+    """Collects values in the order in which the binding meets them."""
+
+    def __init__(self) -> None:
+        self.values: list[Stored] = []
+
+    def add(self, value: Stored) -> Slot:
+        """Keep a value and give the slot that stands for it."""
+        self.values.append(value)
+        return Slot(len(self.values) - 1)
+
+    def add_list(self, values: Sequence[Stored]) -> tuple[Slot, ...]:
+        """Keep the values of a list, the last repeated up to a power of two.
+
+        So lists of many lengths have few shapes, and statements are built for few.
+        """
+        length = 1 << (len(values) - 1).bit_length()
+        padded = [*values, *[values[-1]] * (length - len(values))]
+        return tuple([self.add(value) for value in padded])

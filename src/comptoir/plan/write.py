@@ -1,0 +1,120 @@
+"""Bodies bound to the model: the values that a create or an update gives, checked."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import msgspec
+
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
+from comptoir.jsonvalue import Json
+from comptoir.plan.target import Company
+from comptoir.request.headers import EntityTags
+
+
+class Values(msgspec.Struct, frozen=True):
+    """The properties that a body gives, in stored form, and what is wrong with the others.
+
+    A fault is reported only when record and precondition have been found in order, so it waits
+    here until then.
+    """
+
+    given: Mapping[str, Stored]
+    fault: Refusal | None
+
+
+class CreatePlan(msgspec.Struct, frozen=True):
+    """A record to be created, by whom, and the tags that must hold for one of the same key.
+
+    `must_not_exist` is `If-None-Match: *`: a record of the same key is 412 instead of 409.
+    """
+
+    entity_set: EntitySet
+    company: Company
+    values: Values
+    by: str
+    if_match: EntityTags | None = None
+    must_not_exist: bool = False
+
+
+class UpdatePlan(msgspec.Struct, frozen=True):
+    """A record to be changed: its key, the tags of which it must have one, and by whom."""
+
+    entity_set: EntitySet
+    company: Company
+    key: Stored
+    values: Values
+    if_match: EntityTags
+    by: str
+
+
+WritePlan = CreatePlan | UpdatePlan
+
+
+def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
+    """Check a body from which a record is created; computed properties in it are ignored.
+
+    `key` is the record's key when the body does not give it.
+    """
+    given, faults = _bind(kind, body, creating=True)
+    if key is not None:
+        given[kind.key] = key
+    for each in kind.properties:
+        if each.required and each.name not in body and each.name not in given:
+            faults.append(_missing(each, "is required, but was not sent."))
+    return Values(given, _refusal(faults))
+
+
+def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:
+    """Check a partial body; computed properties in it are ignored, and so is another key."""
+    given, faults = _bind(kind, body, creating=False)
+    return Values(given, _refusal(faults))
+
+
+def _bind(
+    kind: EntityType, body: dict[str, Json], *, creating: bool
+) -> tuple[dict[str, Stored], list[tuple[ErrorKind, str, str]]]:
+    given: dict[str, Stored] = {}
+    faults: list[tuple[ErrorKind, str, str]] = []
+    for name, value in body.items():
+        held = kind.by_name.get(name)
+        if held is None:
+            faults.append(_unknown(kind, name))
+        elif _is_ignored(kind, held, creating):
+            continue
+        else:
+            try:
+                stored = held.type.from_json(value)
+            except ValueFault as fault:
+                faults.append((BAD_REQUEST, f"{name} {fault}", name))
+                continue
+            if held.required and stored == held.type.default:
+                faults.append(_missing(held, "must not be empty."))
+            given[name] = stored
+    return given, faults
+
+
+def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
+    if held.modified_at:
+        return not (creating and held.kept_on_create)
+    return held.name == kind.key and not creating
+
+
+def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:
+    return PARAM_NOT_PROVIDED, f"{held.name} {rule} Send a value for it.", held.name
+
+
+def _unknown(kind: EntityType, name: str) -> tuple[ErrorKind, str, str]:
+    near = get_close_matches(name[:100], kind.by_name, n=1)
+    hint = f"Did you mean {near[0]}?" if near else "The reference lists the properties."
+    return BAD_REQUEST, f"{name[:100]} is no property of {kind.name}. {hint}", name[:100]
+
+
+def _refusal(faults: list[tuple[ErrorKind, str, str]]) -> Refusal | None:
+    if not faults:
+        return None
+    kind, message, target = faults[0]
+    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:20])
+    return Refusal(kind, message, target=target, details=details if len(faults) > 1 else ())

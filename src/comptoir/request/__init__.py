@@ -1,0 +1,1 @@
+"""What was asked: text to syntax, knowing no model."""

@@ -1,0 +1,130 @@
+"""The words of an expression (OData 4.01 ABNF, chapters 4 and 7), as two regular expressions.
+
+Hand-written, because the library for the purpose, odata-query, rejects `allowLineDiscount eq true`
+and `0001-01-01`, and its lexer is end-of-life.
+
+There are two expressions since a word means different things where a value stands and where an
+operator stands: in `eq eq 1` the first `eq` is a property. The parser knows which place it is at,
+so no name is reserved. The name of the group that matched is the kind of the word.
+"""
+
+import re
+
+from comptoir.request.expression.tree import Literal, LiteralKind
+
+_OPERATORS = "and|or|eq|ne|lt|le|gt|ge|has|add|sub|mul|divby|div|mod|in"
+_DATE = "-?(?:0[0-9]{3}|[1-9][0-9]{3,})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+_MINUTES = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_TIME = rf"{_MINUTES}(?::(?:[0-5][0-9]|60)(?:\.[0-9]{{1,12}})?)?"
+_NAME = r"[^\W\d]\w*"
+_END = r"(?![\w.-])"
+
+# Possessive quantifiers keep a text without its closing quote from being tried in every length.
+OPERAND = re.compile(
+    rf"""
+      (?P<guid>[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}{_END})
+    | (?P<not>(?ai:not)(?:(?=\()|[ \t]+(?!(?ai:{_OPERATORS})[ \t]|[),:\]]|\Z)))
+    | (?P<name>{_NAME}(?:/{_NAME})*)
+    | (?P<string>'[^']*+(?:''[^']*+)*+')
+    | (?P<datetimeoffset>{_DATE}[Tt]{_TIME}(?:[Zz]|[+\- ]{_MINUTES}){_END})
+    | (?P<date>{_DATE}{_END})
+    | (?P<timeofday>{_TIME}{_END})
+    | (?P<double>[+-]?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+{_END}|-INF{_END})
+    | (?P<decimal>[+-]?[0-9]+\.[0-9]+{_END})
+    | (?P<integer>[+-]?[0-9]+{_END})
+    | (?P<parenthesis>\([ \t]*)
+    | (?P<minus>-[ \t]*)
+    | (?P<parameter>@{_NAME})
+    | (?P<reserved>\${_NAME})
+    | (?P<array>\[[ \t]*)
+    | (?P<object>\{{)
+    | (?P<json>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    """,
+    re.VERBOSE,
+)
+"""What can stand where a value is expected, a prefix operator included."""
+
+OPERATOR = re.compile(rf"[ \t]+({_OPERATORS})[ \t]+", re.IGNORECASE | re.ASCII)
+"""An infix operator between the blanks that the ABNF requires around it."""
+
+OPERATOR_WORD = re.compile(rf"(?:{_OPERATORS})(?!\w)", re.IGNORECASE | re.ASCII)
+"""An infix operator without its blanks: for messages, and to keep names apart in print."""
+
+DELIMITER = re.compile(r"[ \t]*([)\]]|[,:][ \t]*)")
+"""What ends an operand inside brackets, with the blanks that belong to it."""
+
+DIRECTION = re.compile(r"[ \t]+(asc|desc)(?=[ \t]*(?:,|\Z))", re.IGNORECASE | re.ASCII)
+"""The direction of an item of `$orderby`."""
+
+LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
+"""The variable that opens the predicate of `any` and `all`."""
+
+LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
+"""A path with whatever the standard allows in one: types, `$count`, annotations."""
+
+QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'")
+"""The quoted part of a literal whose prefix names its type."""
+
+AFTER_NAME = frozenset("(./'")
+"""What follows a name that is more than a property or a word for a value."""
+
+LITERAL_KINDS: dict[str | None, LiteralKind] = {
+    "guid": "guid",
+    "string": "string",
+    "datetimeoffset": "datetimeoffset",
+    "date": "date",
+    "timeofday": "timeofday",
+    "double": "double",
+    "decimal": "decimal",
+    "integer": "integer",
+}
+"""The groups of `OPERAND` that are literals."""
+
+LITERAL_WORDS: dict[str, tuple[LiteralKind, str]] = {
+    "null": ("null", "null"),
+    "true": ("boolean", "true"),
+    "false": ("boolean", "false"),
+    "True": ("boolean", "true"),
+    "False": ("boolean", "false"),
+    "TRUE": ("boolean", "true"),
+    "FALSE": ("boolean", "false"),
+    "INF": ("double", "INF"),
+    "NaN": ("double", "NaN"),
+}
+"""The words for values, as kind and canonical text."""
+
+QUOTED_SHAPES: dict[str, tuple[LiteralKind, re.Pattern[str]]] = {
+    "duration": (
+        "duration",
+        re.compile(
+            r"[+ -]?P(?=[0-9T])(?:[0-9]+D)?"
+            r"(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?",
+            re.IGNORECASE | re.ASCII,
+        ),
+    ),
+    "binary": ("binary", re.compile(r"[A-Za-z0-9_-]*={0,2}")),
+}
+"""The prefixes that make a literal of quoted text, as kind and shape of that text."""
+
+ENUM_SHAPE = re.compile(r"(?:[^\W\d]\w*|-?[0-9]+)(?:,(?:[^\W\d]\w*|-?[0-9]+))*")
+"""The quoted text of an enumeration literal: names or numbers of its members."""
+
+_BLANKS = re.compile(r"[ \t]*")
+
+
+def after_blanks(text: str, position: int) -> int:
+    """The offset of the first character at or after `position` that is no blank."""
+    found = _BLANKS.match(text, position)
+    return found.end() if found else position
+
+
+def literal(kind: LiteralKind, text: str, start: int) -> Literal:
+    """The literal of `text`, found at `start` by the group `kind` of `OPERAND`."""
+    if kind == "string":
+        text = text[1:-1].replace("''", "'")
+    elif kind == "datetimeoffset":
+        # A `+` in a query arrives as a blank.
+        text = text.upper().replace(" ", "+")
+    elif text[0] == "+":
+        text = text[1:]
+    return Literal(kind, text, start)

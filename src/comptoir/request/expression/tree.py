@@ -1,0 +1,227 @@
+"""The nodes of an expression: what was written, before any model has given it a meaning.
+
+Nodes are immutable and hashable. Two nodes are equal when they say the same, wherever they stand:
+`position` tells where, as the offset of the node's own word in the text (the operator of an
+operation, the first character of everything else), and takes no part in equality.
+"""
+
+from collections.abc import Iterator
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+import msgspec
+
+LiteralKind: TypeAlias = OneOf[
+    "null",
+    "boolean",
+    "integer",
+    "decimal",
+    "double",
+    "string",
+    "guid",
+    "date",
+    "datetimeoffset",
+    "timeofday",
+    "duration",
+    "binary",
+    "enum",
+]
+BinaryOperator: TypeAlias = OneOf[
+    "eq", "ne", "lt", "le", "gt", "ge", "has", "add", "sub", "mul", "div", "divby", "mod"
+]
+LogicalOperator: TypeAlias = OneOf["and", "or"]
+UnaryOperator: TypeAlias = OneOf["not", "-"]
+LambdaOperator: TypeAlias = OneOf["any", "all"]
+
+
+class _Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """What all nodes share: equality and hash by content, without positions and recursion."""
+
+    def _content(self) -> tuple[object, ...]:
+        """The tree in prefix order, each tuple preceded by its length, so that no two collide."""
+        content: list[object] = []
+        pending: list[object] = [self]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, _Syntax):
+                content.append(type(part))
+                pending.extend(msgspec.structs.astuple(part)[:-1])
+            elif isinstance(part, tuple):
+                content.append(len(part))
+                pending.extend(part)
+            else:
+                content.append(part)
+        return tuple(content)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, _Syntax):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+
+class Literal(_Syntax, frozen=True):
+    """A value: its kind as written, and its text without what only marks the kind.
+
+    `text` of a string has its quotes undone (`O''Neil` is O'Neil), that of a duration or a binary
+    has neither prefix nor quotes (`P1D`), that of an enumeration member is the whole literal
+    (`Ns.Color'Red'`). Positive numbers carry no sign, an offset that arrived as a blank is `+`,
+    and letters that may be written in either case (`true`, the `T` and `Z` of a date-time) are as
+    the standard prints them.
+    """
+
+    kind: LiteralKind
+    text: str
+    position: int = 0
+
+
+class Path(_Syntax, frozen=True):
+    """A path to a value: property, type (with dots) and `$count` segments, in their order.
+
+    The first segment may be `$it`, `$this`, `$root`, or the variable of a lambda around it.
+    """
+
+    segments: tuple[str, ...]
+    position: int = 0
+
+
+class Parameter(_Syntax, frozen=True):
+    """A parameter alias, by its name without the `@`."""
+
+    name: str
+    position: int = 0
+
+
+class Call(_Syntax, frozen=True):
+    """A call of a function, by its name in lower case."""
+
+    name: str
+    arguments: tuple["Node", ...]
+    position: int = 0
+
+
+class Unary(_Syntax, frozen=True):
+    """A negation, logical or arithmetical. A negative number is a `Literal` instead."""
+
+    operator: UnaryOperator
+    operand: "Node"
+    position: int = 0
+
+
+class Binary(_Syntax, frozen=True):
+    """A comparison or an arithmetical operation; chains lean to the left."""
+
+    operator: BinaryOperator
+    left: "Node"
+    right: "Node"
+    position: int = 0
+
+
+class Logical(_Syntax, frozen=True):
+    """A chain of two or more conditions joined by the same operator."""
+
+    operator: LogicalOperator
+    operands: tuple["Node", ...]
+    position: int = 0
+
+
+class In(_Syntax, frozen=True):
+    """A test against a list of one or more members: `code in ('A','B')`."""
+
+    left: "Node"
+    items: tuple["Node", ...]
+    position: int = 0
+
+
+class InCollection(_Syntax, frozen=True):
+    """A test against a collection: a path, a parameter, a call or a literal, never parentheses."""
+
+    left: "Node"
+    collection: "Node"
+    position: int = 0
+
+
+class Lambda(_Syntax, frozen=True):
+    """`items/any(d:d/x eq 1)`; only `any()` goes without `variable` and `predicate`."""
+
+    path: Path
+    operator: LambdaOperator
+    variable: str | None = None
+    predicate: "Node | None" = None
+    position: int = 0
+
+
+class Case(_Syntax, frozen=True):
+    """`case(condition:value,...)`: the value of the first condition that holds."""
+
+    branches: tuple[tuple["Node", "Node"], ...]
+    position: int = 0
+
+
+class Collection(_Syntax, frozen=True):
+    """A collection literal: `["A","B"]`, with any expression as an item."""
+
+    items: tuple["Node", ...]
+    position: int = 0
+
+
+class OrderItem(_Syntax, frozen=True):
+    """One item of `$orderby`."""
+
+    expression: "Node"
+    descending: bool = False
+    position: int = 0
+
+
+Node: TypeAlias = (
+    Literal
+    | Path
+    | Parameter
+    | Call
+    | Unary
+    | Binary
+    | Logical
+    | In
+    | InCollection
+    | Lambda
+    | Case
+    | Collection
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes right below `node`, in the order of the text."""
+    below: tuple[Node, ...]
+    match node:
+        case Binary():
+            below = (node.left, node.right)
+        case Logical():
+            below = node.operands
+        case Unary():
+            below = (node.operand,)
+        case Call():
+            below = node.arguments
+        case In():
+            below = (node.left, *node.items)
+        case InCollection():
+            below = (node.left, node.collection)
+        case Lambda():
+            below = (node.path,) if node.predicate is None else (node.path, node.predicate)
+        case Case():
+            below = tuple(part for branch in node.branches for part in branch)
+        case Collection():
+            below = node.items
+        case Literal() | Path() | Parameter():
+            below = ()
+    return below
+
+
+def walk(node: Node) -> Iterator[tuple[Node, int]]:
+    """Every node of the tree with its level (the root's is 1), without recursion."""
+    pending = [(node, 1)]
+    while pending:
+        current, level = pending.pop()
+        yield current, level
+        pending.extend((child, level + 1) for child in children(current))

@@ -1,0 +1,133 @@
+"""System query options (OData URL Conventions 4.01, section 5.1): names to texts, not yet parsed."""
+
+from collections.abc import Mapping
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+
+SUPPORTED = frozenset({"$filter", "$orderby", "$top", "$count", "$skiptoken"})
+RESERVED = SUPPORTED | {
+    "$apply",
+    "$compute",
+    "$deltatoken",
+    "$expand",
+    "$format",
+    "$id",
+    "$index",
+    "$levels",
+    "$schemaversion",
+    "$search",
+    "$select",
+    "$skip",
+}
+
+_LARGEST_COUNT = 2**53
+
+
+class QueryOptions(msgspec.Struct, frozen=True):
+    """The system options of a request, as texts; None where one is not given."""
+
+    filter: str | None = None
+    orderby: str | None = None
+    top: int | None = None
+    count: bool = False
+    skiptoken: str | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of the options that the request gives."""
+        held = {
+            "$filter": self.filter is not None,
+            "$orderby": self.orderby is not None,
+            "$top": self.top is not None,
+            "$count": self.count,
+            "$skiptoken": self.skiptoken is not None,
+        }
+        return tuple(name for name, is_given in held.items() if is_given)
+
+
+NO_OPTIONS = QueryOptions()
+
+
+def parse_options(query: str) -> QueryOptions:
+    """Read the system options of a query string; `+` is a blank, other options are ignored.
+
+    Names of system options are taken with or without `$` and in any case. Raises `Refusal`: 400
+    for an option that is unknown, repeated or malformed, 501 for one that is not supported.
+    """
+    if not query:
+        return NO_OPTIONS
+    texts: dict[str, str] = {}
+    for part in query.split("&"):
+        raw_name, _, raw_value = part.partition("=")
+        name = system_name(_decoded(raw_name))
+        if name is None:
+            continue
+        if name not in SUPPORTED:
+            raise Refusal(
+                NOT_IMPLEMENTED, f"The query option {name} is not supported. Ask without it.",
+                target=name,
+            )
+        if name in texts:
+            raise Refusal(INVALID_URL, f"The query option {name} is given twice.", target=name)
+        texts[name] = _decoded(raw_value)
+    return _typed(texts)
+
+
+def system_name(name: str) -> str | None:
+    """The system option that a name means, None for a custom option; raises `Refusal` (400)."""
+    lowered = name.strip().lower()
+    dollared = lowered if lowered.startswith("$") else f"${lowered}"
+    if dollared in RESERVED:
+        return dollared
+    if lowered.startswith("$"):
+        raise Refusal(
+            INVALID_URL,
+            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $.",
+            target=name[:40],
+        )
+    return None
+
+
+def continued(query: str, token: str) -> str:
+    """The query string that asks for the page behind this one, by its skip token."""
+    parts = [part for part in query.split("&") if part]
+    kept = [
+        part for part in parts if system_name(_decoded(part.partition("=")[0])) != "$skiptoken"
+    ]
+    return "&".join([*kept, f"$skiptoken={token}"])
+
+
+def _typed(texts: Mapping[str, str]) -> QueryOptions:
+    count = texts.get("$count", "false").strip().lower()
+    if count not in ("true", "false"):
+        raise Refusal(INVALID_URL, "$count must be true or false.", target="$count")
+    return QueryOptions(
+        filter=texts.get("$filter"),
+        orderby=texts.get("$orderby"),
+        top=None if "$top" not in texts else _whole("$top", texts["$top"].strip()),
+        count=count == "true",
+        skiptoken=texts.get("$skiptoken"),
+    )
+
+
+def _whole(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise Refusal(
+            INVALID_URL,
+            f"{name} must be a whole number from 0 on, but {text[:40]!r} was sent.",
+            target=name,
+        )
+    # more digits than this mean "all", and need not be computed with
+    return min(int(text[:16]), _LARGEST_COUNT) if len(text) <= 16 else _LARGEST_COUNT
+
+
+def _decoded(text: str) -> str:
+    try:
+        return unquote_plus(text, errors="strict")
+    except UnicodeDecodeError:
+        raise Refusal(
+            INVALID_URL, f"The percent-encoding of {text[:40]!r} in the query is not UTF-8."
+        ) from None

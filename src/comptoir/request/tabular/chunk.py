@@ -1,0 +1,33 @@
+"""What a file is read as: some rows under one head."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from comptoir.jsonvalue import Json
+
+ROWS_PER_CHUNK = 2_000
+"""How many rows are read, checked and written at a time."""
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """Rows that give the same columns, in order.
+
+    `lines` are where the rows stand in the file, from 1; in a JSON array or a Parquet file they
+    count the records. `text` is whether cells are texts, in which an empty one is no value, or
+    JSON values.
+    """
+
+    columns: tuple[str, ...]
+    lines: Sequence[int]
+    rows: Sequence[Sequence[Json]]
+    text: bool
+
+
+class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
+    """A file that cannot be read: where it breaks, and what to do. `line` is 0 for the whole."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason

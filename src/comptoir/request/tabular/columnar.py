@@ -1,0 +1,41 @@
+"""Parquet, when the optional extra `comptoir[parquet]` is installed."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from importlib import import_module
+from pathlib import Path
+
+from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
+
+
+def read_parquet(path: Path) -> Iterator[Chunk]:
+    """The chunks of a Parquet file; a null is no value. Raises `FileFault`."""
+    try:
+        parquet = import_module("pyarrow.parquet")
+        arrow = import_module("pyarrow")
+    except ImportError:
+        raise FileFault(
+            0, "reading Parquet needs an optional extra: pip install 'comptoir[parquet]'."
+        ) from None
+    read = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS_PER_CHUNK):
+                columns = [[_text(cell) for cell in column.to_pylist()] for column in batch]
+                lines = range(read + 1, read + batch.num_rows + 1)
+                read += batch.num_rows
+                rows = list(zip(*columns, strict=True))
+                yield Chunk(tuple(batch.schema.names), lines, rows, text=True)
+    except arrow.ArrowException as fault:
+        raise FileFault(0, f"the file is not Parquet: {str(fault)[:200]}.") from None
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, datetime):
+        moment = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
+        return moment.isoformat()
+    return cell.isoformat() if isinstance(cell, date) else str(cell)

@@ -1,0 +1,1 @@
+"""How to answer: rows to bytes, tags, links, errors."""

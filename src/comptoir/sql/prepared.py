@@ -1,0 +1,78 @@
+"""Statements compiled to text once, with the order in which the driver wants the values."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import BindParameter, ColumnElement, Integer, Text, bindparam, literal_column
+from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import ClauseElement
+
+from comptoir.edm.primitive import Stored
+
+_SLOT = "slot_"
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A statement's text and, for each place in it, the number of the value that goes there."""
+
+    text: str
+    places: tuple[int, ...]
+
+    def bind(self, values: Sequence[Stored]) -> tuple[Stored, ...]:
+        """Put a request's values in the order of the statement's places."""
+        return tuple([values[place] for place in self.places])
+
+
+class Query(msgspec.Struct, frozen=True):
+    """A statement and the values for its places: what a session runs."""
+
+    text: str
+    values: Sequence[Stored]
+
+
+class ManyQueries(msgspec.Struct, frozen=True):
+    """One statement for many rows of values; it returns no rows."""
+
+    text: str
+    rows: Sequence[Sequence[Stored]]
+
+
+Statement = Query | ManyQueries
+
+
+def slot(number: int) -> BindParameter[str | int]:
+    """The place of the value with a number, in a statement under construction."""
+    return bindparam(f"{_SLOT}{number}", required=True)
+
+
+BLANK: ColumnElement[str] = literal_column("''", Text)
+"""The empty text, as part of a statement itself."""
+
+
+def constant(number: int) -> ColumnElement[int]:
+    """A number that belongs to the statement itself, and is no value of the request."""
+    return literal_column(str(number), Integer)
+
+
+def named(name: str) -> BindParameter[str | int]:
+    """The place of a value with a name."""
+    return bindparam(name, required=True)
+
+
+def prepare(
+    statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()
+) -> Prepared:
+    """Compile a statement for a dialect.
+
+    The values to bind are those of `names`, in that order, then those of the numbered slots.
+    """
+    compiled = statement.compile(dialect=dialect)
+    numbers = {name: number for number, name in enumerate(names)}
+    order: Sequence[str] = compiled.positiontup or ()  # type: ignore[attr-defined]
+    return Prepared(
+        str(compiled),
+        tuple(
+            numbers[name] if name in numbers else len(names) + int(name.removeprefix(_SLOT))
+            for name in order
+        ),
+    )

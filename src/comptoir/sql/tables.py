@@ -1,0 +1,160 @@
+"""The model as tables: one per stored set, and the tables that the service keeps for itself.
+
+Every primary key begins with the company: it is the unit of isolation, sharding and backup.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.sql.type_api import TypeEngine
+
+from comptoir.edm.entity import Property
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.number import DecimalNumber, Int32
+from comptoir.edm.scalar import Boolean
+
+COMPANY_ID = "company_id"
+VERSION = "record_version"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Records:
+    """Where a set's records lie: the table and, for each property in order, its column."""
+
+    table: Table
+    columns: Mapping[str, Column[str | int]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Tables:
+    """All tables: the records of every set, the companies, the change log and the load marks."""
+
+    metadata: MetaData
+    records: Mapping[str, Records]
+    companies: Table
+    changes: Table
+    loads: Table
+
+
+def build_tables(model: Model) -> Tables:
+    """Derive the tables from the model; equal models give equal tables."""
+    metadata = MetaData()
+    records: dict[str, Records] = {}
+    for entity_set in model.sets:
+        if entity_set.view is None:
+            records[entity_set.name] = _records(metadata, entity_set)
+    for entity_set in model.sets:
+        if entity_set.view is not None:
+            base = records[entity_set.view.base]
+            columns = {
+                each.name: base.columns[entity_set.view.columns[each.name]]
+                for each in entity_set.type.properties
+            }
+            records[entity_set.name] = Records(base.table, columns)
+    return Tables(
+        metadata, records, metadata.tables["companies"], _changes(metadata), _loads(metadata)
+    )
+
+
+def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
+    kind = entity_set.type
+    key = kind.key if entity_set.per_company else COMPANY_ID
+    columns = {
+        each.name: _column(each, key if each.name == kind.key else each.name)
+        for each in kind.properties
+    }
+    version = Column(VERSION, BigInteger, nullable=False)
+    if not entity_set.per_company:
+        table = Table(
+            entity_set.name,
+            metadata,
+            *columns.values(),
+            version,
+            Column("incarnation", String(32), nullable=False),
+            Column("change_number", BigInteger, nullable=False),
+            Column("changed_at", String(24), nullable=False),
+            PrimaryKeyConstraint(COMPANY_ID, name=f"pk_{entity_set.name}"),
+        )
+        return Records(table, columns)
+    company = Column(COMPANY_ID, String(36), nullable=False)
+    table = Table(
+        entity_set.name,
+        metadata,
+        company,
+        version,
+        *columns.values(),
+        PrimaryKeyConstraint(COMPANY_ID, key, name=f"pk_{entity_set.name}"),
+    )
+    for number, rule in enumerate(kind.unique):
+        condition = columns[rule.properties[0]] != "" if rule.blank_is_free else None
+        Index(
+            f"ux_{entity_set.name}_{number}",
+            company,
+            *(columns[name] for name in rule.properties),
+            unique=True,
+            sqlite_where=condition,
+            postgresql_where=condition,
+        )
+    for number, names in enumerate(kind.indexes):
+        # the key at the end lets a page be read in key order without sorting
+        Index(
+            f"ix_{entity_set.name}_{number}",
+            company,
+            *(columns[name] for name in names),
+            columns[kind.key],
+        )
+    return Records(table, columns)
+
+
+def _column(held: Property, name: str) -> Column[str | int]:
+    return Column(name, _column_type(held), nullable=False)
+
+
+def _column_type(held: Property) -> TypeEngine[str | int]:
+    kind: TypeEngine[str] | TypeEngine[int]
+    if isinstance(held.type, Int32 | Boolean):
+        kind = Integer()
+    elif isinstance(held.type, DecimalNumber):
+        kind = BigInteger()
+    else:
+        kind = Text()
+    return kind  # type: ignore[return-value]
+
+
+def _changes(metadata: MetaData) -> Table:
+    return Table(
+        "changes",
+        metadata,
+        Column(COMPANY_ID, String(36), nullable=False),
+        Column("number", BigInteger, nullable=False),
+        Column("entity_set", Text, nullable=False),
+        Column("record", Text, nullable=False),
+        Column("verb", Text, nullable=False),
+        Column("at", String(24), nullable=False),
+        Column("by", Text, nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, "number", name="pk_changes"),
+        sqlite_with_rowid=False,
+    )
+
+
+def _loads(metadata: MetaData) -> Table:
+    return Table(
+        "loads",
+        metadata,
+        Column(COMPANY_ID, String(36), nullable=False),
+        Column("entity_set", Text, nullable=False),
+        Column("digest", String(64), nullable=False),
+        Column("rows_done", BigInteger, nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, "entity_set", "digest", name="pk_loads"),
+    )

@@ -1,0 +1,142 @@
+"""Statements that write records, keep the change log, and look up what a write decides on."""
+
+from sqlalchemy import asc, func, insert, select, tuple_, update
+from sqlalchemy.engine import Dialect
+
+from comptoir.edm.entity import Followed, UniqueRule
+from comptoir.edm.model import EntitySet, Model
+from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, slot
+from comptoir.sql.reads import kept
+from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+
+UpdateShape = tuple[EntitySet, tuple[str, ...]]
+UniqueShape = tuple[EntitySet, UniqueRule]
+FollowShape = tuple[EntitySet, Followed]
+NumberShape = tuple[EntitySet, str]
+KeysShape = tuple[EntitySet, tuple[str, ...], int]
+
+
+class WriteStatements:
+    """Builds and keeps the statements of a model's writes.
+
+    Each method's docstring gives the values to bind, in order.
+    """
+
+    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._dialect = dialect
+        self._inserts = {each: self._build_insert(each) for each in model.stored}
+        self._updates: dict[UpdateShape, Prepared] = {}
+        self._duplicates: dict[UniqueShape, Prepared] = {}
+        self._followed: dict[FollowShape, Prepared] = {}
+        self._highest: dict[NumberShape, Prepared] = {}
+        self._matches: dict[KeysShape, Prepared] = {}
+
+    def insert(self, entity_set: EntitySet) -> Prepared:
+        """Insert a record: company, version, then the properties in order."""
+        return self._inserts[entity_set]
+
+    def update(self, entity_set: EntitySet, names: tuple[str, ...]) -> Prepared:
+        """Change some properties: company, key, version, then the properties in order."""
+        return kept(self._updates, (entity_set, names), self._build_update)
+
+    def duplicate(self, entity_set: EntitySet, rule: UniqueRule) -> Prepared:
+        """The key of another record with these values: company, key, then the rule's values."""
+        return kept(self._duplicates, (entity_set, rule), self._build_duplicate)
+
+    def followed(self, entity_set: EntitySet, rule: Followed) -> Prepared:
+        """The value that a derivation follows: company, reference, then the values of `only`."""
+        return kept(self._followed, (entity_set, rule), self._build_followed)
+
+    def highest(self, entity_set: EntitySet, name: str) -> Prepared:
+        """The highest value of a property, null without records: company."""
+        return kept(self._highest, (entity_set, name), self._build_highest)
+
+    def matches(self, entity_set: EntitySet, names: tuple[str, ...], count: int) -> Prepared:
+        """Whole records by the values of some properties: company, then `count` value lists."""
+        return kept(self._matches, (entity_set, names, count), self._build_matches)
+
+    def _build_insert(self, entity_set: EntitySet) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        names = [COMPANY_ID, VERSION, *(column.name for column in records.columns.values())]
+        statement = insert(records.table).values({name: named(f"set_{name}") for name in names})
+        return prepare(statement, self._dialect, [f"set_{name}" for name in names])
+
+    def _build_update(self, shape: UpdateShape) -> Prepared:
+        entity_set, names = shape
+        records = self._tables.records[entity_set.name]
+        changes = {records.columns[name]: named(f"set_{name}") for name in names}
+        statement = (
+            update(records.table)
+            .where(
+                records.table.c[COMPANY_ID] == named("company"),
+                records.columns[entity_set.type.key] == named("key"),
+            )
+            .values({records.table.c[VERSION]: named("version"), **changes})
+        )
+        bound = ["company", "key", "version", *(f"set_{name}" for name in names)]
+        return prepare(statement, self._dialect, bound)
+
+    def _build_duplicate(self, shape: UniqueShape) -> Prepared:
+        entity_set, rule = shape
+        records = self._tables.records[entity_set.name]
+        key = records.columns[entity_set.type.key]
+        statement = (
+            select(key)
+            .where(
+                records.table.c[COMPANY_ID] == named("company"),
+                key != named("key"),
+                *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
+            )
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        if rule.blank_is_free:
+            # the rule's index is partial, and only a statement that says so may use it
+            statement = statement.where(records.columns[rule.properties[0]] != BLANK)
+        bound = ["company", "key", *(f"is_{name}" for name in rule.properties)]
+        return prepare(statement, self._dialect, bound)
+
+    def _build_followed(self, shape: FollowShape) -> Prepared:
+        entity_set, rule = shape
+        records = self._tables.records[entity_set.name]
+        statement = (
+            select(records.columns[rule.value])
+            .where(
+                records.table.c[COMPANY_ID] == named("company"),
+                records.columns[rule.named_by] == named("reference"),
+                records.columns[rule.named_by] != BLANK,
+                *(records.columns[name] == named(f"is_{name}") for name in rule.only),
+            )
+            .order_by(asc(records.columns[entity_set.type.key]))
+            .limit(constant(1))
+            .offset(constant(0))
+        )
+        bound = ["company", "reference", *(f"is_{name}" for name in rule.only)]
+        return prepare(statement, self._dialect, bound)
+
+    def _build_highest(self, shape: NumberShape) -> Prepared:
+        entity_set, name = shape
+        records = self._tables.records[entity_set.name]
+        statement = select(func.max(records.columns[name])).where(
+            records.table.c[COMPANY_ID] == named("company")
+        )
+        return prepare(statement, self._dialect, ("company",))
+
+    def _build_matches(self, shape: KeysShape) -> Prepared:
+        entity_set, names, count = shape
+        records = self._tables.records[entity_set.name]
+        columns = [records.columns[name] for name in names]
+        wanted = [
+            [slot(row * len(names) + number) for number in range(len(names))]
+            for row in range(count)
+        ]
+        holds = (
+            columns[0].in_([row[0] for row in wanted])
+            if len(names) == 1
+            else tuple_(*columns).in_([tuple_(*row) for row in wanted])
+        )
+        statement = select(records.table.c[VERSION], *records.columns.values()).where(
+            records.table.c[COMPANY_ID] == named("company"), holds
+        )
+        return prepare(statement, self._dialect, ("company",))

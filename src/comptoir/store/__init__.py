@@ -1,0 +1,1 @@
+"""Runs statements: reads, one unit of work per write, the change log, migrations."""

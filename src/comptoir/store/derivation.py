@@ -1,0 +1,59 @@
+"""Derivation: what a record's other values follow from, for what the body leaves out."""
+
+from collections.abc import Generator, Mapping
+from collections.abc import Set as AbstractSet
+
+from comptoir.edm.entity import Computed, Followed
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query, Statement
+from comptoir.sql.statements import Statements
+
+
+def derive(
+    company_id: str,
+    entity_set: EntitySet,
+    record: dict[str, Stored],
+    given: Mapping[str, Stored],
+    changed: AbstractSet[str],
+    statements: Statements,
+) -> Generator[Statement, list[Row], set[str]]:
+    """Derive values in place, into a record to which the body has been applied.
+
+    Only properties that `given` leaves out are derived; `changed` are those that the body changed.
+    Returns the names of the properties whose values the derivation changed.
+    """
+    derived: set[str] = set()
+    for rule in entity_set.type.derivations:
+        if rule.target in given:
+            continue
+        if isinstance(rule, Computed):
+            if rule.source not in changed:
+                continue
+            value: Stored | None = rule.rule(record[rule.source])
+        else:
+            value = yield from _followed(company_id, entity_set, record, rule, statements)
+        if value is not None and record[rule.target] != value:
+            record[rule.target] = value
+            derived.add(rule.target)
+    return derived
+
+
+def _followed(
+    company_id: str,
+    entity_set: EntitySet,
+    record: Mapping[str, Stored],
+    rule: Followed,
+    statements: Statements,
+) -> Generator[Statement, list[Row], Stored | None]:
+    reference = record[rule.reference]
+    if reference == "":
+        return None
+    if record[rule.named_by] == reference:
+        # the record names itself, by values that are not stored yet
+        own = all(record[name] == value for name, value in rule.only.items())
+        return record[rule.value] if own else None
+    prepared = statements.writes.followed(entity_set, rule)
+    rows = yield Query(prepared.text, prepared.bind((company_id, reference, *rule.only.values())))
+    return rows[0][0] if rows else None

@@ -1,0 +1,73 @@
+"""The ledger of a company within a transaction: its last change number, time, and new changes.
+
+The company's row is locked before anything is read that a decision rests on, so the order of
+numbers is the order of commits, and a reader of the change log never skips one.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from comptoir.edm.primitive import Stored
+from comptoir.edm.temporal import instant
+from comptoir.sql.prepared import ManyQueries, Query, Statement
+from comptoir.sql.service_tables import ServiceStatements
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A line of the change log: the record is named by its key, its content is not told."""
+
+    number: int
+    entity_set: str
+    record: str
+    verb: str
+    at: str
+    by: str
+
+
+class LedgerMark(msgspec.Struct, frozen=True):
+    """Where a ledger stood before a unit of work."""
+
+    number: int
+    at: str
+    changes: int
+
+
+class Ledger:
+    """Numbers the changes of one company; refusals and no-ops take no number."""
+
+    def __init__(self, company_id: str, number: int, at: str) -> None:
+        self._company_id = company_id
+        self._number = number
+        self._at = at
+        self._changes: list[tuple[Stored, ...]] = []
+
+    def take(self) -> tuple[int, str]:
+        """The next change's number and its time, which never falls as numbers rise."""
+        self._number += 1
+        self._at = max(self._at, instant(datetime.now(UTC)))
+        return self._number, self._at
+
+    def note(self, number: int, entity_set: str, record: Stored, verb: str, by: str) -> None:
+        """Write a line of the change log, to be stored with the transaction."""
+        self._changes.append(
+            (self._company_id, number, entity_set, str(record), verb, self._at, by)
+        )
+
+    def mark(self) -> LedgerMark:
+        """Where the ledger stands, for `rewind`."""
+        return LedgerMark(self._number, self._at, len(self._changes))
+
+    def rewind(self, mark: LedgerMark) -> None:
+        """Forget what a unit of work did that is rolled back."""
+        self._number, self._at = mark.number, mark.at
+        del self._changes[mark.changes :]
+
+    def closing(self, statements: ServiceStatements) -> Iterator[Statement]:
+        """The statements that store the ledger at the end of the transaction."""
+        if not self._changes:
+            return
+        add, keep = statements.add_change, statements.keep_ledger
+        yield ManyQueries(add.text, [add.bind(change) for change in self._changes])
+        yield Query(keep.text, keep.bind((self._company_id, self._number, self._at)))

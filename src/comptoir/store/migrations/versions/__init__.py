@@ -1,0 +1,1 @@
+"""The revisions of the schema, from the first on."""

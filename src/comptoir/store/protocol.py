@@ -1,0 +1,70 @@
+"""What the service asks of a store. SQLite has it; others can."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Protocol
+
+from comptoir.edm.model import EntitySet
+from comptoir.plan.load import LoadPlan, Values
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
+from comptoir.plan.target import Company
+from comptoir.plan.write import WritePlan
+from comptoir.store.bulk import Loaded
+from comptoir.store.ledger import Change
+from comptoir.store.unit import Written
+
+Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
+"""Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
+
+
+async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
+    """The patience of one who waits to the end."""
+    return await rows
+
+
+class Store(Protocol):
+    """Reads records, and writes them by units of work.
+
+    All methods raise `Refusal`: 503 when the database cannot serve, 429 when too much waits.
+    """
+
+    async def company(self, company_id: str) -> Company | None:
+        """The company with this id, None when there is none."""
+
+    async def create_company(self, company_id: str, name: str) -> Company:
+        """Add a company; raises `Refusal` (409) when the id is taken."""
+
+    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
+        """One record, None when there is none."""
+
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+        """The records of a page, in slices small enough for the event loop."""
+
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+        """How many records a condition holds for."""
+
+    async def write(self, plan: WritePlan) -> Written:
+        """Run a unit of work; returns when it is durable, raises `Refusal` when it is not done."""
+
+    async def load(self, plan: LoadPlan) -> Loaded:
+        """Run the unit of work of many rows."""
+
+    async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
+        """How many rows of a file are written already."""
+
+    async def matching(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[Values],
+    ) -> dict[Values, Row]:
+        """The records that have some of the wanted values of these properties, by those values."""
+
+    async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
+        """The change log behind a number, in order, without gaps."""
+
+    async def check(self) -> None:
+        """Raise `Refusal` (503) unless the database answers."""
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go of the database."""

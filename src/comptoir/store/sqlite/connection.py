@@ -1,0 +1,92 @@
+"""Connections to the file: how they are set, and what their errors mean."""
+
+import sqlite3
+from pathlib import Path
+
+from comptoir.errors import NOT_IMPLEMENTED, UNAVAILABLE, OperatorError, Refusal
+from comptoir.sql.functions import LOWER, UPPER
+
+SCHEME = "sqlite:///"
+MINIMUM_VERSION = (3, 37, 0)
+
+DURABILITY = {"journal_mode": "wal", "synchronous": 2}
+"""Write-ahead log, and FULL: every commit is on the disk before it is acknowledged."""
+
+_CACHE_KIB = 16_384
+_NO_ROOM = (sqlite3.SQLITE_FULL,)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def database_path(url: str) -> Path:
+    """The file that a database URL names; raises `OperatorError` for another kind of URL."""
+    if not url.startswith(SCHEME) or url == SCHEME:
+        raise OperatorError(f"the database must be {SCHEME}PATH, not {url!r}.")
+    return Path(url.removeprefix(SCHEME))
+
+
+def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connection:
+    """Open the file; it must exist unless `writes`.
+
+    The connection begins no transactions by itself. Raises `OperatorError` when the file cannot
+    be opened or is no database.
+    """
+    if sqlite3.sqlite_version_info < MINIMUM_VERSION:
+        least = ".".join(map(str, MINIMUM_VERSION))
+        raise OperatorError(f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}.")
+    mode = "rwc" if writes else "rw"
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=lock_seconds,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=512,
+        )
+        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        if writes:
+            for name, value in DURABILITY.items():
+                connection.execute(f"PRAGMA {name}={value}").fetchall()
+        else:
+            connection.execute("PRAGMA query_only=1")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    except sqlite3.Error as fault:
+        raise OperatorError(_cannot_open(path, fault)) from fault
+    # deterministic functions are computed once for a constant argument
+    connection.create_function(LOWER, 1, str.lower, deterministic=True)
+    connection.create_function(UPPER, 1, str.upper, deterministic=True)
+    return connection
+
+
+def durability(connection: sqlite3.Connection) -> dict[str, str | int]:
+    """The settings of a connection on which durability rests, as the database reports them."""
+    return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in DURABILITY}
+
+
+def refusal_of(fault: sqlite3.Error) -> Refusal:
+    """What a client is told when a statement fails; raised with the fault as its cause."""
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    if code in _BUSY:
+        message = "Another process holds the database's lock. Try again in a moment."
+    elif code in _NO_ROOM:
+        message = "The disk is full. Free some space on the server, then try again."
+    elif code == sqlite3.SQLITE_READONLY:
+        message = "The database is read-only. Make its folder writable on the server."
+    elif code == sqlite3.SQLITE_TOOBIG:
+        return Refusal(NOT_IMPLEMENTED, "The expression is too large for the database.")
+    else:
+        message = "The database failed; its error is in the log of the server."
+    return Refusal(UNAVAILABLE, message, headers={"Retry-After": "1"})
+
+
+def _cannot_open(path: Path, fault: sqlite3.Error) -> str:
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return f"{path} is not an SQLite database. Name another file with --database."
+    if code == sqlite3.SQLITE_READONLY:
+        return f"{path} or its folder is read-only. Make them writable, or name another file."
+    if code in _NO_ROOM:
+        return f"the disk of {path} is full. Free some space."
+    if code in _BUSY:
+        return f"{path} is locked by another process. Stop that process, or wait for it."
+    return f"cannot open the database {path}: {fault}. Check that the folder exists and is writable."

@@ -1,0 +1,102 @@
+"""Reads in the event loop, within a budget: what takes longer moves to the scanning threads.
+
+A point read costs less than handing it to a thread, so reads run where they are asked for. The
+database calls back every so many steps; a statement that has used up its time is stopped, and
+starts anew on a thread. A shape of statement that did so once goes there at once from then on.
+"""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from time import perf_counter
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.read import PagePlan, Row
+from comptoir.sql.prepared import Query
+from comptoir.sql.reads import SHAPES_KEPT, ReadStatements
+from comptoir.store.protocol import Patience
+from comptoir.store.sqlite.connection import refusal_of
+from comptoir.store.sqlite.session import run_statement
+from comptoir.store.sqlite.scans import Scans
+from comptoir.store.sqlite.turns import Turns
+
+SLICE = 25
+"""Records per turn of the event loop."""
+
+BUDGET = 0.002
+"""Seconds that one statement may hold the event loop."""
+
+STEPS = 500
+"""Steps of the database's machine between looks at the clock: some ten microseconds."""
+
+
+class Reader:
+    """Reads on one connection in the event loop, with the scanning threads behind it."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, statements: ReadStatements, scans: Scans
+    ) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._scans = scans
+        self._turns = Turns()
+        self._slow: set[str] = set()
+        self._deadline = 0.0
+        connection.set_progress_handler(lambda: perf_counter() > self._deadline, STEPS)
+
+    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that gives few; raises `Refusal` as `Scans.run` does."""
+        rows = self._within_budget(query)
+        return rows if rows is not None else await patience(self._scans.run(query))
+
+    async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+        """The rows of a page, in slices; between two slices others have their turn.
+
+        Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
+        """
+        seek, left = plan.seek, plan.limit
+        while left > 0:
+            size = min(SLICE, left)
+            started = perf_counter()
+            rows = self._within_budget(self._statements.page(_part(plan, seek, size)))
+            if rows is not None:
+                yield rows
+                if len(rows) < size:
+                    return
+                left -= size
+                seek = plan.seek_behind(rows[-1])
+            if rows is None or perf_counter() - started > BUDGET / 4:
+                break
+            await self._turns.next()
+        if left > 0:
+            rest = self._statements.page(_part(plan, seek, left))
+            rows = await patience(self._scans.run(rest))
+            for start in range(0, len(rows), SLICE):
+                await self._turns.next()
+                yield rows[start : start + SLICE]
+
+    def _within_budget(self, query: Query) -> list[Row] | None:
+        """The rows of a statement, None when it takes longer than a turn may."""
+        if query.text in self._slow:
+            return None
+        self._deadline = perf_counter() + BUDGET
+        try:
+            return run_statement(self._connection, query)
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise refusal_of(fault) from fault
+        except sqlite3.Error as fault:
+            raise refusal_of(fault) from fault
+        if len(self._slow) == SHAPES_KEPT:
+            self._slow.clear()
+        self._slow.add(query.text)
+        return None
+
+    def stop(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int) -> PagePlan:
+    return PagePlan(
+        plan.entity_set, plan.company, plan.where, plan.order, seek, limit, plan.keys
+    )

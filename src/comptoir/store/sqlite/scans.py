@@ -1,0 +1,82 @@
+"""Long reads: on a few threads with connections of their own, bounded in number and in time."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query
+from comptoir.store.sqlite.connection import refusal_of
+from comptoir.store.sqlite.session import run_statement
+
+
+class Scans:
+    """Runs reads that no key or index serves, without holding up the event loop."""
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        *,
+        threads: int,
+        most_waiting: int,
+        seconds: float,
+    ) -> None:
+        self._idle = [connect() for _ in range(threads)]
+        self._free = asyncio.Semaphore(threads)
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="comptoir-scan")
+
+    async def run(self, query: Query) -> list[Row]:
+        """Run a read on a thread and give its rows.
+
+        Raises `Refusal`: 429 when too many wait, 503 when it takes too long. When the caller is
+        cancelled, so is the read.
+        """
+        if self._waiting >= self._most_waiting:
+            raise Refusal(
+                TOO_MANY_REQUESTS,
+                f"{self._waiting} long reads are waiting already. Wait, then ask again.",
+                headers={"Retry-After": "5"},
+            )
+        self._waiting += 1
+        try:
+            async with self._free:
+                return await self._run(query)
+        finally:
+            self._waiting -= 1
+
+    async def _run(self, query: Query) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        connection = self._idle.pop()
+        work = loop.run_in_executor(self._threads, run_statement, connection, query)
+        limit = loop.call_later(self._seconds, connection.interrupt)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            connection.interrupt()
+            # the connection is another's only when the thread has let go of it
+            await asyncio.wait([work])
+            work.exception()
+            raise
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise refusal_of(fault) from fault
+            raise Refusal(
+                UNAVAILABLE,
+                f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by "
+                "the key.",
+                headers={"Retry-After": "5"},
+            ) from fault
+        finally:
+            limit.cancel()
+            self._idle.append(connection)
+
+    async def stop(self) -> None:
+        """Wait for the reads under way, then close the connections."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in self._idle:
+            connection.close()

@@ -1,0 +1,28 @@
+"""Runs statements on a connection, and units of work within transactions."""
+
+import sqlite3
+from collections.abc import Generator
+from typing import TypeVar, cast
+
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import ManyQueries, Statement
+
+T = TypeVar("T")
+
+
+def run_statement(connection: sqlite3.Connection, statement: Statement) -> list[Row]:
+    """Run a statement and fetch all its rows, so that no cursor stays open."""
+    if isinstance(statement, ManyQueries):
+        connection.executemany(statement.text, statement.rows)
+        return []
+    return cast("list[Row]", connection.execute(statement.text, statement.values).fetchall())
+
+
+def drive(connection: sqlite3.Connection, unit: Generator[Statement, list[Row], T]) -> T:
+    """Run a unit to its end: each statement that it yields, its rows sent back."""
+    try:
+        statement = next(unit)
+        while True:
+            statement = unit.send(run_statement(connection, statement))
+    except StopIteration as end:
+        return cast("T", end.value)

@@ -1,0 +1,120 @@
+"""The SQLite store: a reader in the event loop, a writer thread, a few scanning threads."""
+
+import secrets
+from collections.abc import AsyncIterator, Generator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.primitive import Stored
+from comptoir.edm.temporal import instant
+from comptoir.plan.load import LoadPlan, Values
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
+from comptoir.plan.target import Company
+from comptoir.plan.write import WritePlan
+from comptoir.sql.prepared import Prepared, Query, Statement
+from comptoir.sql.statements import sqlite_statements
+from comptoir.store.bulk import Loaded, load_unit, matching
+from comptoir.store.ledger import Change, Ledger
+from comptoir.store.protocol import Patience, unlimited
+from comptoir.store.sqlite.connection import connect, database_path
+from comptoir.store.sqlite.reader import Reader
+from comptoir.store.sqlite.scans import Scans
+from comptoir.store.sqlite.session import drive
+from comptoir.store.sqlite.writer import Writer
+from comptoir.store.unit import Written, unit_of_work
+
+
+class SqliteStore:
+    """Implements `Store` on one file. To be made and used within one running event loop."""
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        path = database_path(settings.database)
+        self._statements = sqlite_statements(model)
+        open_reading = partial(connect, path, writes=False, lock_seconds=settings.lock_seconds)
+        writing = connect(path, writes=True, lock_seconds=settings.lock_seconds)
+        self._lookups = open_reading()
+        self._scans = Scans(
+            open_reading,
+            threads=settings.scan_threads,
+            most_waiting=settings.queued_scans,
+            seconds=settings.scan_seconds,
+        )
+        self._reader = Reader(open_reading(), self._statements.reads, self._scans)
+        self._writer = Writer(writing, self._statements.service, settings.queued_writes)
+        self._companies: dict[str, Company] = {}
+
+    async def company(self, company_id: str) -> Company | None:
+        # a company, once there, stays; one that is not there may come at any time
+        known = self._companies.get(company_id)
+        if known is None:
+            rows = await self._rows(self._statements.service.company, company_id)
+            if rows:
+                known = self._companies[company_id] = Company(company_id, str(rows[0][0]))
+        return known
+
+    async def create_company(self, company_id: str, name: str) -> Company:
+        incarnation = secrets.token_hex(4)
+        prepared = self._statements.service.add_company
+        at = instant(datetime.now(UTC))
+        values = prepared.bind((company_id, name, name, at, incarnation))
+
+        def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
+            yield Query(prepared.text, values)
+
+        await self._writer.submit(company_id, unit)
+        return Company(company_id, incarnation)
+
+    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
+        rows = await self._reader.rows(self._statements.reads.record(plan), patience)
+        return rows[0] if rows else None
+
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+        return self._reader.page(plan, patience)
+
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+        rows = await self._reader.rows(self._statements.reads.count(plan), patience)
+        return int(rows[0][0])
+
+    async def write(self, plan: WritePlan) -> Written:
+        return await self._writer.submit(
+            plan.company.id, partial(unit_of_work, plan, self._statements)
+        )
+
+    async def load(self, plan: LoadPlan) -> Loaded:
+        return await self._writer.submit(
+            plan.company.id, partial(load_unit, plan, self._statements)
+        )
+
+    async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
+        mark = self._statements.service.load_mark
+        rows = await self._rows(mark, company.id, entity_set.name, digest)
+        return int(rows[0][0]) if rows else 0
+
+    async def matching(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[Values],
+    ) -> dict[Values, Row]:
+        unit = matching(company.id, entity_set, names, list(wanted), self._statements)
+        return drive(self._lookups, unit)
+
+    async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
+        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
+        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+
+    async def check(self) -> None:
+        await self._rows(self._statements.service.company, "")
+
+    async def close(self) -> None:
+        await self._writer.stop()
+        await self._scans.stop()
+        self._reader.stop()
+        self._lookups.close()
+
+    async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
+        query = Query(prepared.text, prepared.bind(values))
+        return await self._reader.rows(query, unlimited)

@@ -1,0 +1,168 @@
+"""The one writer: a thread that commits what has queued up as one transaction.
+
+Each unit of work has a savepoint of its own, so a refused one leaves no trace while its
+neighbours commit. No outcome is told, refusals included, before the transaction in which it was
+decided has ended: a client never acts on what a failed commit takes back.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable, Generator
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Generic, TypeVar
+
+from comptoir.edm.temporal import INSTANT
+from comptoir.errors import KEY_EXISTS, TOO_MANY_REQUESTS, Refusal
+from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query, Statement
+from comptoir.sql.service_tables import ServiceStatements
+from comptoir.sql.tables import COMPANY_ID
+from comptoir.store.ledger import Ledger
+from comptoir.store.sqlite.connection import refusal_of
+from comptoir.store.sqlite.session import drive, run_statement
+
+GROUP = 256
+"""The most units of work in one transaction."""
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+UnitFactory = Callable[[Ledger], Generator[Statement, list[Row], T]]
+
+
+class _Job(Generic[T]):
+    """A unit of work that waits, the future of whoever waits for it, and its outcome."""
+
+    __slots__ = ("company_id", "factory", "fault", "future", "result")
+
+    def __init__(self, company_id: str, factory: UnitFactory[T], future: asyncio.Future[T]) -> None:
+        self.company_id = company_id
+        self.factory = factory
+        self.future = future
+        self.result: T | None = None
+        self.fault: BaseException | None = None
+
+
+class Writer:
+    """Takes units of work from the event loop and runs them on one connection, in one thread."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, statements: ServiceStatements, most_waiting: int
+    ) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
+        self._thread.start()
+
+    async def submit(self, company_id: str, factory: UnitFactory[T]) -> T:
+        """Run a unit of work and give its result once it is on the disk.
+
+        Raises what the unit raises; `Refusal` 429 when too many wait, 503 when the transaction
+        failed. After either, nothing of the unit is stored.
+        """
+        if self._waiting >= self._most_waiting:
+            raise Refusal(
+                TOO_MANY_REQUESTS,
+                f"{self._waiting} writes are waiting already. Wait a second, then send it again.",
+                headers={"Retry-After": "1"},
+            )
+        future: asyncio.Future[T] = self._loop.create_future()
+        job = _Job(company_id, factory, future)
+        self._waiting += 1
+        self._queue.put(job)
+        return await future
+
+    async def stop(self) -> None:
+        """Commit what waits, then end the thread and close the connection."""
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+        self._connection.close()
+
+    def _serve(self) -> None:
+        goes_on = True
+        while goes_on:
+            jobs: list[_Job[Any]] = []
+            waiting = self._queue.get()
+            while waiting is not None:
+                jobs.append(waiting)
+                if len(jobs) == GROUP or self._queue.empty():
+                    break
+                waiting = self._queue.get()
+            goes_on = waiting is not None
+            if jobs:
+                self._commit(jobs)
+                self._loop.call_soon_threadsafe(self._tell, jobs)
+
+    def _commit(self, jobs: list[_Job[Any]]) -> None:
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            ledgers: dict[str, Ledger] = {}
+            for job in jobs:
+                self._run(job, ledgers)
+            for ledger in ledgers.values():
+                for statement in ledger.closing(self._statements):
+                    run_statement(connection, statement)
+            connection.execute("COMMIT")
+        except sqlite3.Error as fault:
+            _log.error("a transaction of %d writes failed: %s", len(jobs), fault)
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            for job in jobs:
+                job.fault = refusal_of(fault)
+
+    def _run(self, job: _Job[Any], ledgers: dict[str, Ledger]) -> None:
+        connection = self._connection
+        ledger = ledgers.get(job.company_id)
+        if ledger is None:
+            ledger = ledgers[job.company_id] = self._open_ledger(job.company_id)
+        mark = ledger.mark()
+        connection.execute("SAVEPOINT unit")
+        try:
+            job.result = drive(connection, job.factory(ledger))
+        except sqlite3.IntegrityError as fault:
+            job.fault = _taken(fault)
+        except sqlite3.Error:
+            raise
+        except Exception as fault:
+            # whatever it is, it belongs to whoever waits for this unit, not to its neighbours
+            job.fault = fault
+        if job.fault is not None:
+            connection.execute("ROLLBACK TO unit")
+            ledger.rewind(mark)
+        connection.execute("RELEASE unit")
+
+    def _open_ledger(self, company_id: str) -> Ledger:
+        prepared = self._statements.ledger
+        query = Query(prepared.text, prepared.bind((company_id,)))
+        rows = run_statement(self._connection, query)
+        # a company that is being created has no ledger yet
+        number, at = rows[0] if rows else (0, INSTANT.default)
+        return Ledger(company_id, int(number), str(at))
+
+    def _tell(self, jobs: list[_Job[Any]]) -> None:
+        self._waiting -= len(jobs)
+        for job in jobs:
+            if job.future.done():
+                continue
+            if job.fault is not None:
+                job.future.set_exception(job.fault)
+            else:
+                job.future.set_result(job.result)
+
+
+def _taken(fault: sqlite3.IntegrityError) -> Refusal:
+    columns = str(fault).rpartition(":")[2].split(",")
+    names = [column.rpartition(".")[2].strip() for column in columns]
+    target = ", ".join(name for name in names if name != COMPANY_ID)
+    return Refusal(
+        KEY_EXISTS,
+        f"Another record has the same {target}, which must be unique. Send other values.",
+        target=target,
+    )

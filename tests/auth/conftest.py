@@ -1,0 +1,21 @@
+from pathlib import Path
+
+import pytest
+
+from auth.forge import Desk
+from comptoir.auth import KeyRing, load_keys
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> KeyRing:
+    return load_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def desk(keys: KeyRing) -> Desk:
+    return Desk(keys)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "auth" / "keys"

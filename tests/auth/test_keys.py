@@ -1,0 +1,214 @@
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+from auth.forge import AUDIENCE, ISSUER
+from comptoir.auth import Scope, TokenIssuer, TokenVerifier, load_keys
+from comptoir.auth.keys import SIGNING_KEY_FILE
+from comptoir.errors import OperatorError
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def refusal_of(directory: Path) -> str:
+    with pytest.raises(OperatorError) as caught:
+        load_keys(directory)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_first_use_makes_a_private_key_that_only_its_owner_can_read(directory: Path) -> None:
+    before = os.umask(0)
+    try:
+        load_keys(directory)
+    finally:
+        os.umask(before)
+    assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
+    assert mode(directory) == 0o700
+    assert mode(directory / SIGNING_KEY_FILE) == 0o600
+
+
+def test_later_uses_find_the_same_key(directory: Path) -> None:
+    first, second = load_keys(directory), load_keys(directory)
+    assert first.trusted.keys() == second.trusted.keys() == {first.signing.thumbprint()}
+
+
+def test_trusted_keys_have_no_private_half(directory: Path) -> None:
+    assert not any(key.is_private for key in load_keys(directory).trusted.values())
+
+
+def test_threads_that_start_at_once_end_with_one_key(tmp_path: Path) -> None:
+    workers = 6
+    gate = Barrier(workers)
+
+    def start(directory: Path) -> str:
+        gate.wait()
+        return load_keys(directory).signing.thumbprint()
+
+    with ThreadPoolExecutor(workers) as pool:
+        for attempt in range(20):
+            directory = tmp_path / str(attempt)
+            assert len(set(pool.map(start, [directory] * workers))) == 1
+            assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
+
+
+def test_processes_that_start_at_once_end_with_one_key(directory: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from comptoir.auth import load_keys;"
+        "print('ready', flush=True); sys.stdin.readline();"
+        "print(load_keys(Path(sys.argv[1])).signing.thumbprint())"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    printed = {process.communicate(timeout=60)[0] for process in processes}
+    assert printed == {f"{load_keys(directory).signing.thumbprint()}\n"}
+
+
+@pytest.mark.parametrize("bits", [0o640, 0o604, 0o660])
+def test_a_private_key_open_to_others_is_refused(directory: Path, bits: int) -> None:
+    load_keys(directory)
+    path = directory / SIGNING_KEY_FILE
+    path.chmod(bits)
+    assert f"chmod go-rwx {path}" in refusal_of(directory)
+
+
+@pytest.mark.parametrize("bits", [0o770, 0o702])
+def test_a_directory_that_others_can_write_to_is_refused(directory: Path, bits: int) -> None:
+    load_keys(directory)
+    directory.chmod(bits)
+    assert f"chmod go-w {directory}" in refusal_of(directory)
+
+
+def test_a_public_key_that_others_can_write_to_is_refused(directory: Path) -> None:
+    load_keys(directory)
+    path = directory / "other.pub.pem"
+    path.write_bytes(ECKey.generate_key("P-256").as_pem())
+    path.chmod(0o664)
+    assert f"chmod go-w {path}" in refusal_of(directory)
+
+
+def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    obstacle = tmp_path / "file"
+    obstacle.touch()
+    assert f"{obstacle / 'keys'} is not usable" in refusal_of(obstacle / "keys")
+    assert f"{obstacle} is not usable" in refusal_of(obstacle)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable to root")
+def test_an_unwritable_directory_is_refused(directory: Path) -> None:
+    directory.mkdir(mode=0o500, parents=True)
+    assert f"{directory} is not usable" in refusal_of(directory)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n",
+        ECKey.generate_key("P-256").as_pem(),
+        ECKey.generate_key("P-256").as_pem(private=True, password="secret"),
+        ECKey.generate_key("P-384").as_pem(private=True),
+        OKPKey.generate_key("Ed25519").as_pem(private=True),
+    ],
+    ids=["empty", "cut short", "public", "encrypted", "other curve", "other kind"],
+)
+def test_a_broken_private_key_is_refused_and_left_alone(directory: Path, content: bytes) -> None:
+    load_keys(directory)
+    path = directory / SIGNING_KEY_FILE
+    path.write_bytes(content)
+    assert f"{path} does not hold" in refusal_of(directory)
+    assert path.read_bytes() == content
+
+
+def x25519_pem() -> bytes:
+    public = X25519PrivateKey.generate().public_key()
+    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def small_rsa_pem() -> bytes:
+    with pytest.warns(match="2048"):
+        return RSAKey.generate_key(1024).as_pem()
+
+
+@pytest.mark.parametrize(
+    "pem",
+    [
+        lambda: b"",
+        lambda: ECKey.generate_key("P-256").as_pem(private=True),
+        lambda: ECKey.generate_key("secp256k1").as_pem(),
+        x25519_pem,
+        small_rsa_pem,
+    ],
+    ids=["empty", "private", "other curve", "not for signing", "weak"],
+)
+def test_an_unusable_public_key_is_refused(directory: Path, pem: Callable[[], bytes]) -> None:
+    load_keys(directory)
+    path = directory / "other.pub.pem"
+    path.write_bytes(pem())
+    path.chmod(0o644)
+    assert f"{path} does not hold" in refusal_of(directory)
+
+
+def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
+    old = load_keys(directory).signing
+    (directory / SIGNING_KEY_FILE).unlink()
+    (directory / "2026.pub.pem").write_bytes(old.as_pem())
+    keys = load_keys(directory)
+    assert keys.signing.thumbprint() != old.thumbprint()
+    verifier = TokenVerifier(keys.trusted, ISSUER, AUDIENCE)
+    for key in (old, keys.signing):
+        token = TokenIssuer(key, ISSUER, AUDIENCE).issue(
+            "tests", [Scope.RECORDS_READ], None, timedelta(hours=1)
+        )
+        assert verifier.verify(token).subject == "tests"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [RSAKey.generate_key(2048), ECKey.generate_key("P-521"), OKPKey.generate_key("Ed25519")],
+    ids=lambda key: key.key_type,
+)
+def test_a_public_key_answers_to_its_thumbprint_and_its_file_name(
+    directory: Path, key: RSAKey | ECKey | OKPKey
+) -> None:
+    load_keys(directory)
+    (directory / "issuer-2.pub.pem").write_bytes(key.as_pem())
+    trusted = load_keys(directory).trusted
+    assert trusted["issuer-2"].as_pem() == trusted[key.thumbprint()].as_pem() == key.as_pem()
+
+
+def test_a_file_name_cannot_take_the_thumbprint_of_another_key(directory: Path) -> None:
+    signing = load_keys(directory).signing
+    impostor = ECKey.generate_key("P-256")
+    (directory / f"{signing.thumbprint()}.pub.pem").write_bytes(impostor.as_pem())
+    assert load_keys(directory).trusted[signing.thumbprint()].as_pem() == signing.as_pem()

@@ -1,0 +1,367 @@
+"""The house rules: each takes parsed modules and yields what breaks it, with the remedy.
+
+`test_house` applies them to this repository; `test_rules` proves of each that it can fail.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import PurePosixPath
+
+PACKAGE = "comptoir"
+MODULE_LINES = 400
+FUNCTION_LINES = 60
+
+# The stations from the ground up; one imports only from rows before its own, or from itself.
+ROWS = (
+    (PACKAGE,),
+    ("errors",),
+    ("config", "edm"),
+    ("catalog", "request", "auth", "metadata"),
+    ("plan",),
+    ("sql", "response"),
+    ("store",),
+    ("service",),
+    ("http",),
+    ("app",),
+    ("cli",),
+    ("__main__",),
+)
+ROW = {station: number for number, row in enumerate(ROWS) for station in row}
+ONE_STATION = {"loading": "service"}
+
+IMPORTS_ONLY = {
+    "request": {PACKAGE, "errors", "config"},
+    "metadata": {PACKAGE, "errors", "config", "edm"},
+}
+IMPORTED_ONLY_BY = {
+    "catalog": {"app", "cli"},
+    "sqlalchemy": {"sql", "store"},
+    "alembic": {"store"},
+}
+PRINTING = {"cli"}
+GENERATED = f"{PACKAGE}.store.migrations.versions"
+
+REGISTRY = re.compile(
+    r"/simple[/]|index[-]url|extra[-]index|find[-]links|pypi[.]org|pythonhosted[.]org"
+)
+MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
+REASONED = re.compile(r"TODO: \S+( \S+){3,}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module: its path within the repository, its dotted name and its text."""
+
+    path: str
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        parts = PurePosixPath(self.path).with_suffix("").parts
+        inner = parts[parts.index("src") + 1 :] if "src" in parts else parts
+        return inner[:-1] if inner[-1] == "__init__" else inner
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.parts)
+
+    @property
+    def station(self) -> str:
+        return station_of(self.name)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One breach: where (path and line), which `place` an allow-list names, what to do."""
+
+    path: str
+    line: int
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module, by its full dotted name."""
+
+    line: int
+    target: str
+
+
+def station_of(module: str) -> str:
+    """The station of a module of the package; the package itself is one."""
+    parts = module.split(".")
+    station = parts[1] if len(parts) > 1 else parts[0]
+    return ONE_STATION.get(station, station)
+
+
+def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
+    """What a module imports; `modules` tells a submodule from a name inside a module."""
+    is_package = source.path.endswith("__init__.py")
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(node.lineno, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base_of(node, source.parts, is_package)
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield Import(node.lineno, inner if inner in modules else base)
+
+
+def _base_of(node: ast.ImportFrom, parts: Sequence[str], is_package: bool) -> str:
+    if not node.level:
+        return node.module or ""
+    up = node.level - 1 if is_package else node.level
+    return ".".join([*parts[: len(parts) - up], *([node.module] if node.module else [])])
+
+
+def _modules(sources: Sequence[Source]) -> frozenset[str]:
+    stations = frozenset(f"{PACKAGE}.{station}" for station in [*ROW, *ONE_STATION])
+    return stations | frozenset(source.name for source in sources)
+
+
+def unknown_stations(sources: Sequence[Source]) -> Iterator[Violation]:
+    """Every module belongs to a station that the order of rows knows."""
+    for source in sources:
+        if source.station not in ROW:
+            yield Violation(
+                source.path,
+                1,
+                source.name,
+                f"'{source.station}' is no station of the house: move the module into one, or add "
+                "the station to ROWS in tests/house/rules.py and to the architecture page",
+            )
+
+
+def wrong_directions(sources: Sequence[Source]) -> Iterator[Violation]:
+    """A station imports only what lies below it, and only what it is allowed to know."""
+    modules = _modules(sources)
+    for source in sources:
+        for item in imports_of(source, modules):
+            reason = _refusal(source.station, item.target)
+            if reason:
+                yield Violation(source.path, item.line, source.name, reason)
+
+
+def _refusal(station: str, target: str) -> str | None:
+    root = target.split(".", maxsplit=1)[0]
+    other = station_of(target) if root == PACKAGE else root
+    if other == station:
+        return None
+    users = IMPORTED_ONLY_BY.get(other)
+    if users and station not in users:
+        names = " and ".join(sorted(users))
+        return f"only {names} may import {other}, not {station}: take what it gives as an argument"
+    if root != PACKAGE or station not in ROW:
+        return None
+    known = IMPORTS_ONLY.get(station)
+    if known is not None and other not in known:
+        return f"{station} knows only {', '.join(sorted(known))}, not {other}: move the code up"
+    if ROW.get(other, len(ROWS)) >= ROW[station]:
+        return (
+            f"{station} imports {target}, which is not below it: hand it in as an argument, or "
+            "move what both need further down"
+        )
+    return None
+
+
+def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
+    """No module reaches itself through its imports."""
+    modules = _modules(sources)
+    graph = {
+        source.name: {item.target for item in imports_of(source, modules)} - {source.name}
+        for source in sources
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        names: list[str] = error.args[1]
+        path = next(source.path for source in sources if source.name in names)
+        around = " <- ".join(names)
+        yield Violation(
+            path, 1, names[0], f"import cycle {around}: move what both need into a module below"
+        )
+
+
+def nested_imports(source: Source) -> Iterator[Violation]:
+    """No import inside a function: it hides a dependency, and often a cycle."""
+    for name, function in functions_of(source.tree):
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield Violation(
+                    source.path,
+                    node.lineno,
+                    f"{source.name}:{name}",
+                    f"import inside the function {name}: move it to the top of the module",
+                )
+
+
+def type_checking(source: Source) -> Iterator[Violation]:
+    """No TYPE_CHECKING: an import for types alone still is a dependency."""
+    for node in ast.walk(source.tree):
+        names = {
+            ast.Name: lambda n: [n.id],
+            ast.Attribute: lambda n: [n.attr],
+            ast.ImportFrom: lambda n: [alias.name for alias in n.names],
+        }.get(type(node), lambda _: [])(node)
+        if "TYPE_CHECKING" in names:
+            yield Violation(
+                source.path,
+                getattr(node, "lineno", 1),
+                source.name,
+                "TYPE_CHECKING hides an import: import it plainly, or move the type further down",
+            )
+
+
+def functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Every function with its qualified name, outer ones first."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield prefix + node.name, node
+        inner = prefix
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{prefix}{node.name}."
+        yield from functions_of(node, inner)
+
+
+def long_modules(source: Source) -> Iterator[Violation]:
+    """A module can be read in one sitting."""
+    lines = len(source.text.splitlines())
+    if lines > MODULE_LINES and not source.name.startswith(GENERATED):
+        yield Violation(
+            source.path,
+            MODULE_LINES + 1,
+            source.name,
+            f"{lines} lines, the cap is {MODULE_LINES}: split the module by its nouns",
+        )
+
+
+def long_functions(source: Source) -> Iterator[Violation]:
+    """A function can be seen at once; its decorators do not count."""
+    if source.name.startswith(GENERATED):
+        return
+    for name, node in functions_of(source.tree):
+        first = getattr(node, "lineno", 1)
+        lines = getattr(node, "end_lineno", first) - first + 1
+        if lines > FUNCTION_LINES:
+            yield Violation(
+                source.path,
+                first,
+                f"{source.name}:{name}",
+                f"{name} has {lines} lines, the cap is {FUNCTION_LINES}: split it by its steps",
+            )
+
+
+def prints(source: Source) -> Iterator[Violation]:
+    """Only commands write to the terminal."""
+    if source.station in PRINTING:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and _last_name(node.func) == "print":
+            yield Violation(
+                source.path,
+                node.lineno,
+                source.name,
+                "print outside the command line: log it, or return it to the command",
+            )
+
+
+def blind_excepts(source: Source) -> Iterator[Violation]:
+    """What is caught is named; the few places that must catch everything are listed."""
+    owner = {
+        id(node): name
+        for name, function in functions_of(source.tree)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(source.tree):
+        if _is_blind(node):
+            yield Violation(
+                source.path,
+                getattr(node, "lineno", 1),
+                f"{source.name}:{owner.get(id(node), '<module>')}",
+                "catches every exception: name those that are meant, or, at an edge that must "
+                "survive all, add the place and its reason to BLIND_EXCEPTS in test_house.py",
+            )
+
+
+def _is_blind(node: ast.AST) -> bool:
+    if isinstance(node, ast.ExceptHandler):
+        if node.type is None:
+            return True
+        caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    elif isinstance(node, ast.Call) and _last_name(node.func) == "suppress":
+        caught = node.args
+    else:
+        return False
+    return any(_last_name(item) in {"Exception", "BaseException"} for item in caught)
+
+
+def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def any_types(source: Source) -> Iterator[Violation]:
+    """Any switches the type checker off; the few places that need it are listed."""
+    for node in ast.walk(source.tree):
+        imported = isinstance(node, ast.ImportFrom) and "Any" in {a.name for a in node.names}
+        dotted = isinstance(node, ast.Attribute) and node.attr == "Any"
+        if imported or dotted:
+            yield Violation(
+                source.path,
+                getattr(node, "lineno", 1),
+                source.name,
+                "uses typing.Any: write the type, 'object' or a type variable, or add the module "
+                "and its reason to ANY_TYPES in test_house.py",
+            )
+
+
+def bare_todos(source: Source) -> Iterator[Violation]:
+    """A TODO says what is missing and why it can wait."""
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        marked = re.search(r"\b(TODO|FIXME|XXX)\b", token.string)
+        if token.type == tokenize.COMMENT and marked and not REASONED.search(token.string):
+            yield Violation(
+                source.path,
+                token.start[0],
+                source.name,
+                "a TODO without a reason: write '# TODO: what is missing, and why it can wait'",
+            )
+
+
+def workplace_names(path: str, text: str) -> Iterator[Violation]:
+    """No file names a package registry or a path of somebody's machine."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if REGISTRY.search(line):
+            yield Violation(
+                path, number, path, "names a package registry: the installer's settings choose it"
+            )
+        if MACHINE_PATH.search(line):
+            yield Violation(
+                path, number, path, "names a path of one machine: use one within the repository"
+            )
+
+
+def test_packages(paths: Sequence[str]) -> Iterator[Violation]:
+    """Test folders are no packages: `tests/http` would hide the standard library's `http`."""
+    for path in paths:
+        parts = PurePosixPath(path).parts
+        if parts[0] == "tests" and parts[-1] == "__init__.py" and parts[1] != "support":
+            yield Violation(
+                path, 1, path, "makes a test folder a package: remove it, helpers go to support/"
+            )

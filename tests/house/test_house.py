@@ -1,0 +1,103 @@
+"""This repository keeps its house rules. What they are and how each can fail: `rules`."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from house import rules
+from house.rules import Source, Violation
+
+ROOT = Path(__file__).parents[2]
+NEVER_KEPT = {".git", ".venv", "data", "build", "dist", "__pycache__"}
+
+# "module:function" or "module", and why it has to be. An entry that nothing needs fails too.
+BLIND_EXCEPTS: Mapping[str, str] = {}
+ANY_TYPES: Mapping[str, str] = {}
+
+OF_ALL_MODULES = (rules.unknown_stations, rules.wrong_directions, rules.cycles)
+OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, str]] = {
+    rules.nested_imports: {},
+    rules.type_checking: {},
+    rules.long_modules: {},
+    rules.long_functions: {},
+    rules.prints: {},
+    rules.blind_excepts: BLIND_EXCEPTS,
+    rules.any_types: ANY_TYPES,
+    rules.bare_todos: {},
+}
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[Source]:
+    paths = sorted((ROOT / "src" / rules.PACKAGE).rglob("*.py"))
+    return [Source(path.relative_to(ROOT).as_posix(), path.read_text("utf-8")) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def repository_files() -> list[str]:
+    """What git keeps or would keep; where there is no git, all but what is never kept."""
+    git = shutil.which("git")
+    if git and (ROOT / ".git").exists():
+        command = [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if listed.returncode == 0:
+            names = sorted(set(listed.stdout.decode().split("\0")) - {""})
+            return [name for name in names if (ROOT / name).is_file()]
+    return sorted(_walk())
+
+
+def _walk() -> Iterator[str]:
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [f for f in folders if f not in NEVER_KEPT and not f.endswith("_cache")]
+        yield from ((Path(folder) / name).relative_to(ROOT).as_posix() for name in names)
+
+
+def assert_none(violations: Iterable[Violation], allowed: Mapping[str, str] | None = None) -> None:
+    found = list(violations)
+    places = {violation.place for violation in found}
+    broken = [str(violation) for violation in found if violation.place not in (allowed or {})]
+    unused = [
+        f"{place} no longer needs its entry in the allow-list: remove it"
+        for place in allowed or {}
+        if place not in places
+    ]
+    assert not broken + unused, "\n" + "\n".join(broken + unused)
+
+
+@pytest.mark.parametrize("rule", OF_ALL_MODULES, ids=lambda rule: rule.__name__)
+def test_the_modules_together(
+    rule: Callable[[Sequence[Source]], Iterator[Violation]], sources: list[Source]
+) -> None:
+    assert_none(rule(sources))
+
+
+@pytest.mark.parametrize("rule", OF_EACH_MODULE, ids=lambda rule: rule.__name__)
+def test_each_module(rule: Callable[[Source], Iterator[Violation]], sources: list[Source]) -> None:
+    assert_none((found for source in sources for found in rule(source)), OF_EACH_MODULE[rule])
+
+
+def test_no_file_names_a_registry_or_a_machine(repository_files: list[str]) -> None:
+    found: list[Violation] = []
+    for name in repository_files:
+        content = (ROOT / name).read_bytes()
+        if b"\0" not in content:
+            found += rules.workplace_names(name, content.decode("utf-8", "replace"))
+    assert_none(found)
+
+
+def test_no_test_folder_is_a_package(repository_files: list[str]) -> None:
+    assert_none(rules.test_packages(repository_files))
+
+
+def test_an_allowed_place_that_nothing_needs_is_reported() -> None:
+    with pytest.raises(AssertionError, match="no longer needs"):
+        assert_none([], {"comptoir.http.edge:answer": "a 500 is an answer too"})
+
+
+def test_an_allowed_place_is_not_reported() -> None:
+    found = Violation("edge.py", 1, "comptoir.http.edge:answer", "catches every exception")
+    assert_none([found], {found.place: "a 500 is an answer too"})

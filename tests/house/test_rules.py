@@ -1,0 +1,197 @@
+"""Each house rule finds what it forbids, and lets pass what it does not."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from house import rules
+from house.rules import Source, Violation
+
+BASE = "src/comptoir"
+
+
+def module(name: str, text: str = "") -> Source:
+    return Source(f"{BASE}/{name}", text)
+
+
+def long_function(lines: int) -> str:
+    return "def long():\n" + "    step()\n" * (lines - 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("edm/text.py", "import comptoir.plan.bind"),
+        ("edm/text.py", "from comptoir import plan"),
+        ("edm/text.py", "from comptoir.config import Settings"),
+        ("errors.py", "from comptoir.config import Settings"),
+        ("config.py", "from .edm import Model"),
+        ("sql/read.py", "from ..response import body"),
+        ("response/body.py", "from comptoir.sql import read"),
+        ("store/sqlite.py", "from comptoir.service import read"),
+        ("service.py", "from comptoir.http.edge import App"),
+        ("loading.py", "from comptoir.app import build"),
+        ("http/edge.py", "from comptoir.app import build"),
+        ("app.py", "from comptoir.cli import main"),
+        ("plan/bind.py", "from comptoir.newcomer import x"),
+        ("request/path.py", "from comptoir.edm import Model"),
+        ("metadata/csdl.py", "from comptoir.catalog import MODEL"),
+        ("metadata/csdl.py", "from comptoir.auth import keys"),
+        ("http/edge.py", "from comptoir.catalog import MODEL"),
+        ("plan/bind.py", "import comptoir.catalog.contact"),
+        ("plan/bind.py", "import sqlalchemy as sa"),
+        ("edm/text.py", "from sqlalchemy.types import Text"),
+        ("sql/table.py", "from alembic import op"),
+        ("store/sqlite.py", "def late():\n    from comptoir import http"),
+    ],
+)
+def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
+    (found,) = rules.wrong_directions([module(path, text)])
+    assert found.path == f"{BASE}/{path}"
+    assert str(found).startswith(f"{BASE}/{path}:{text.count(chr(10)) + 1}: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("config.py", "from comptoir.errors import OperatorError"),
+        ("edm/__init__.py", "from .text import Text\nfrom comptoir.edm.model import Model"),
+        ("edm/text.py", "from comptoir import __version__"),
+        ("request/path.py", "from comptoir.errors import BAD_REQUEST"),
+        ("metadata/csdl.py", "from comptoir.edm import Model"),
+        ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
+        ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
+        ("loading.py", "from comptoir.service import write"),
+        ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import edge"),
+        ("cli/serve.py", "from comptoir.app import build\nfrom comptoir.catalog import MODEL"),
+        ("__main__.py", "from comptoir.cli import main"),
+        ("http/edge.py", "from http import HTTPStatus\nimport http.client"),
+    ],
+)
+def test_an_import_downward_passes(path: str, text: str) -> None:
+    assert not list(rules.wrong_directions([module(path, text)]))
+
+
+def test_a_module_outside_the_stations_is_found() -> None:
+    known = [module("__init__.py"), module("edm/text.py"), module("loading.py")]
+    (found,) = rules.unknown_stations([*known, module("utils/misc.py")])
+    assert "'utils' is no station" in str(found)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        "from comptoir.edm.a import A",
+        "import comptoir.edm.a",
+        "from comptoir.edm import a",
+        "from .a import A",
+        "from . import a",
+    ],
+)
+def test_a_cycle_is_found(second: str) -> None:
+    first = module("edm/a.py", "from comptoir.edm.b import B")
+    (found,) = rules.cycles([first, module("edm/b.py", second)])
+    assert "comptoir.edm.a" in found.message
+    assert "comptoir.edm.b" in found.message
+
+
+def test_a_cycle_through_a_package_is_found() -> None:
+    package = module("edm/__init__.py", "from comptoir.edm.a import A")
+    (found,) = rules.cycles([package, module("edm/a.py", "from comptoir.edm import A")])
+    assert "import cycle" in found.message
+
+
+def test_a_tree_of_imports_is_no_cycle() -> None:
+    package = module("edm/__init__.py", "from .a import A\nfrom .b import B")
+    first = module("edm/a.py", "from comptoir.edm.b import B")
+    assert not list(rules.cycles([package, first, module("edm/b.py")]))
+
+
+Rule = Callable[[Source], Iterator[Violation]]
+BROKEN: list[tuple[Rule, str, int]] = [
+    (rules.nested_imports, "def late():\n    import json", 2),
+    (rules.nested_imports, "class Late:\n    async def late(self):\n        from os import sep", 3),
+    (rules.type_checking, "from typing import TYPE_CHECKING", 1),
+    (rules.type_checking, "import typing\nif typing.TYPE_CHECKING:\n    pass", 2),
+    (rules.long_modules, "x = 1\n" * 401, 401),
+    (rules.long_functions, "\n" + long_function(61), 2),
+    (rules.long_functions, "class Wide:\n    def long(self):\n" + "        step()\n" * 60, 2),
+    (rules.prints, "def show():\n    print('here')", 2),
+    (rules.blind_excepts, "try:\n    pass\nexcept:\n    pass", 3),
+    (rules.blind_excepts, "try:\n    pass\nexcept Exception:\n    pass", 3),
+    (rules.blind_excepts, "try:\n    pass\nexcept (ValueError, BaseException):\n    pass", 3),
+    (rules.blind_excepts, "with contextlib.suppress(builtins.Exception):\n    pass", 1),
+    (rules.any_types, "from typing import Any, Final", 1),
+    (rules.any_types, "import typing\nx: typing.Any = 1", 2),
+    (rules.bare_todos, "x = 1  # TODO", 1),
+    (rules.bare_todos, "# TODO: later", 1),
+    (rules.bare_todos, "x = 1\n# FIXME: the wrong answer on leap days", 2),
+]
+KEPT: list[tuple[Rule, str]] = [
+    (rules.nested_imports, "import json\ndef late():\n    pass"),
+    (rules.long_modules, "x = 1\n" * 400),
+    (rules.long_functions, long_function(60)),
+    (rules.prints, "def show(printer):\n    printer.blueprint()"),
+    (rules.blind_excepts, "try:\n    pass\nexcept (OSError, ValueError):\n    pass"),
+    (rules.any_types, "from typing import AnyStr\nx = any([])"),
+    (rules.bare_todos, "# TODO: batch these, once the store can tell how many wait\nx = 'TODO'"),
+]
+
+
+@pytest.mark.parametrize(("rule", "text", "line"), BROKEN)
+def test_what_a_rule_forbids_is_found(rule: Rule, text: str, line: int) -> None:
+    (found,) = rule(module("edm/text.py", text))
+    assert str(found).startswith(f"{BASE}/edm/text.py:{line}: ")
+
+
+@pytest.mark.parametrize(("rule", "text"), KEPT)
+def test_what_a_rule_allows_passes(rule: Rule, text: str) -> None:
+    assert not list(rule(module("edm/text.py", text)))
+
+
+def test_a_command_may_print() -> None:
+    assert not list(rules.prints(module("cli/token.py", "print('token')")))
+
+
+def test_a_generated_migration_may_be_long() -> None:
+    source = module("store/migrations/versions/0001_first.py", long_function(500))
+    assert not [*rules.long_modules(source), *rules.long_functions(source)]
+
+
+def test_a_blind_except_is_placed_by_its_innermost_function() -> None:
+    body = "        try:\n            pass\n        except:\n            pass"
+    text = f"class Edge:\n    def answer(self):\n{body}"
+    (found,) = rules.blind_excepts(module("http/edge.py", text))
+    assert found.place == "comptoir.http.edge:Edge.answer"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--" + "-".join(["index", "url"]) + " x",
+        "-".join(["extra", "index"]),
+        "--" + "-".join(["find", "links"]),
+        "see /" + "simple/ for more",
+        "https://pypi" + ".org/project",
+        "cd /" + "root/project",
+        "open('/" + "tmp/x')",
+        "PATH=/" + "home/someone/bin",
+        "/" + "Users/someone",
+    ],
+)
+def test_a_registry_or_a_machine_path_is_found(line: str) -> None:
+    (found,) = rules.workplace_names("docs/start.md", f"fine\n{line}\n")
+    assert str(found).startswith("docs/start.md:2: ")
+
+
+@pytest.mark.parametrize(
+    "line", ["src/root/x", "https://example.com/home/page", "./data", "~/work/comptoir", "/api/"]
+)
+def test_an_address_or_a_relative_path_passes(line: str) -> None:
+    assert not list(rules.workplace_names("docs/start.md", line))
+
+
+def test_a_test_folder_as_a_package_is_found() -> None:
+    paths = ["tests/http/__init__.py", "tests/support/__init__.py", "src/comptoir/__init__.py"]
+    (found,) = rules.test_packages(paths)
+    assert found.path == "tests/http/__init__.py"

@@ -1,0 +1,139 @@
+"""No text makes the parser, or whoever reads its trees, run out of stack or of time."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.request.expression import (
+    DEFAULT_LIMITS,
+    ExpressionLimits,
+    In,
+    Logical,
+    Node,
+    parse_expression,
+    parse_orderby,
+    print_expression,
+    walk,
+)
+
+GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
+URL_BYTES = 16 * 1024
+NESTED: dict[str, Callable[[int], str]] = {
+    "parentheses": lambda depth: "(" * depth + "a" + ")" * depth,
+    "calls": lambda depth: "f(" * depth + "a" + ")" * depth,
+    "negations": lambda depth: "not (" * depth + "a" + ")" * depth,
+    "right operands": lambda depth: "a or (" * depth + "b" + ")" * depth,
+    "negated chains": lambda depth: "not (a and " * depth + "b" + ")" * depth,
+    "lambdas": lambda depth: "a/any(b:" * depth + "b" + ")" * depth,
+    "cases": lambda depth: "case(a:" * depth + "b" + ")" * depth,
+    "lists": lambda depth: "a in (" * depth + "b" + ")" * depth,
+    "arrays": lambda depth: "[" * depth + "a" + "]" * depth,
+}
+
+
+def deeper(frames: int, action: Callable[[], Node]) -> Node:
+    return deeper(frames - 1, action) if frames else action()
+
+
+@pytest.mark.parametrize("form", NESTED)
+def test_a_hundred_levels_are_read_and_printed_deep_inside_a_program(form: str) -> None:
+    text = NESTED[form](100)
+    tree = deeper(150, lambda: parse_expression(text))
+    again = deeper(150, lambda: parse_expression(print_expression(tree)))
+    assert tree == again
+    assert hash(tree) == hash(again)
+    assert max(level for _, level in walk(tree)) <= DEFAULT_LIMITS.height
+
+
+@pytest.mark.parametrize("form", NESTED)
+def test_one_level_more_is_refused(form: str) -> None:
+    with pytest.raises(Refusal, match="nested more than 100 deep") as caught:
+        parse_expression(NESTED[form](101))
+    assert caught.value.kind is INVALID_URL
+
+
+def test_a_level_counts_only_while_it_is_open() -> None:
+    text = " or ".join(["(f([a]) in (b) and c/any(d:case(d:1)) and c/any() and g())"] * 50)
+    assert isinstance(parse_expression(text, ExpressionLimits(depth=4)), Logical)
+
+
+def test_a_long_chain_is_one_level() -> None:
+    chain = " or ".join([f"id eq {GUID}"] * 300)
+    tree = parse_expression(chain, ExpressionLimits(depth=1))
+    assert isinstance(tree, Logical)
+    assert len(tree.operands) == 300
+    assert [level for _, level in walk(tree)].count(2) == 300
+
+
+def test_a_list_is_one_node() -> None:
+    numbers = ",".join(map(str, range(1000)))
+    tree = parse_expression(f"a in ({numbers})", ExpressionLimits(nodes=2))
+    assert isinstance(tree, In)
+    assert len(tree.items) == 1000
+    with pytest.raises(Refusal, match="the list at column 6 has more than 1000 members"):
+        parse_expression(f"a in ({numbers},1)")
+    with pytest.raises(Refusal, match="the list at column 1 has more than 2 members"):
+        parse_expression("[1,2,3]", ExpressionLimits(in_list=2))
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("a", 1),
+        ("a eq 1", 3),
+        ("a and b and c", 4),
+        ("a or b and c", 5),
+        ("a eq 1 or b eq 2", 7),
+        ("- -a", 3),
+        ("not (f(a,b))", 4),
+        ("a in (1,'x') and b", 4),
+        ("a in (b,1)", 3),
+        ("a in b", 3),
+        ("a/any(b:b)", 3),
+        ("a/any()", 2),
+        ("case(a:1,b:2)", 5),
+        ("[1,b]", 2),
+    ],
+)
+def test_nodes_are_counted_exactly(text: str, nodes: int) -> None:
+    assert parse_expression(text, ExpressionLimits(nodes=nodes)) == parse_expression(text)
+    with pytest.raises(Refusal, match=f"more than {nodes - 1} parts"):
+        parse_expression(text, ExpressionLimits(nodes=nodes - 1))
+
+
+def test_orderby_items_share_the_limits() -> None:
+    assert len(parse_orderby("a,b desc,c", ExpressionLimits(nodes=3))) == 3
+    with pytest.raises(Refusal, match="more than 2 parts"):
+        parse_orderby("a,b desc,c", ExpressionLimits(nodes=2))
+
+
+@pytest.mark.parametrize(
+    "form", ["a{ add 1}", "{not }a", "{- }a", "a{ eq b}", "a{ has b}", "a{ in (b)}", "a{ in b}"]
+)
+def test_operators_without_parentheses_are_no_way_to_a_tall_tree(form: str) -> None:
+    before, piece, after = form.replace("}", "{").split("{")
+    limits = ExpressionLimits(depth=10)
+    tree = parse_expression(before + piece * 21 + after, limits)
+    assert max(level for _, level in walk(tree)) == limits.height
+    with pytest.raises(Refusal, match="more than 22 operators and calls"):
+        parse_expression(before + piece * 22 + after, limits)
+
+
+# One piece a word; `_` stands for a blank.
+PIECES = r"""
+    ( ) f( not( - [ { ' '' " \" [" a' a, a_in_( case(a: a/any(b: a/ a. @ $ : 1 1. 1e 1- a- 0001- é
+    _ a_ -_ not_ a_and_ a_or_( a_add_ a_eq_ 1_in_ (_ ,_ Ns.A'b duration'P binary' 2024-01-01T
+"""
+
+
+@pytest.mark.parametrize("piece", [piece.replace("_", " ") for piece in PIECES.split()])
+def test_a_full_url_of_anything_is_answered_at_once(piece: str) -> None:
+    text = (piece * URL_BYTES)[:URL_BYTES]
+    started = time.perf_counter()
+    for head in ("", "a eq ", "f("):
+        with pytest.raises(Refusal) as caught:
+            parse_expression(head + text + " #")
+        assert len(caught.value.message) < 300
+    assert time.perf_counter() - started < 0.5
