@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-
 from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
@@ -45,6 +44,7 @@ class Application:
         self._edge: Edge | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection of the server's: its life, or an exchange."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._edge is not None:

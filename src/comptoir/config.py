@@ -48,7 +48,9 @@ class Settings:
     )
     trusted_proxies: str = field(
         default="",
-        metadata=_help("The addresses, separated by commas, whose X-Forwarded headers are believed."),
+        metadata=_help(
+            "The addresses, separated by commas, whose X-Forwarded headers are believed."
+        ),
     )
     workers: int = field(default=1, metadata=_help("How many processes serve."))
     log_level: str = field(

@@ -65,6 +65,7 @@ class Context(msgspec.Struct):
 
     @property
     def entity_set(self) -> EntitySet:
+        """The set that the path names."""
         return self.target.entity_set
 
 
@@ -233,17 +234,22 @@ class Service:
         guard = entity_tags(request.headers, b"if-match") if entity_set.create_guarded else None
         none_match = entity_tags(request.headers, b"if-none-match")
         must_not_exist = none_match is not None and none_match.any
-        if entity_set.create_guarded and guard is None and not must_not_exist:
-            if not names_protocol(request.headers):
-                raise _precondition_required(
-                    f"Creating in {entity_set.name} needs If-Match; send the tag of the record "
-                    "with that key if there is one, * otherwise, or If-None-Match: *."
-                )
+        unguarded = guard is None and not must_not_exist
+        if entity_set.create_guarded and unguarded and not names_protocol(request.headers):
+            raise _precondition_required(
+                f"Creating in {entity_set.name} needs If-Match; send the tag of the record with "
+                "that key if there is one, * otherwise, or If-None-Match: *."
+            )
         values = bind_create(entity_set.type, parse_object(content))
         return await self._write(
             context,
             CreatePlan(
-                entity_set, _under(context), values, request.principal.subject, guard, must_not_exist
+                entity_set,
+                _under(context),
+                values,
+                request.principal.subject,
+                guard,
+                must_not_exist,
             ),
         )
 
@@ -316,7 +322,9 @@ def _precondition_required(message: str) -> Refusal:
 def _refuse_options(options: QueryOptions, what: str) -> None:
     for name in options.given:
         raise Refusal(
-            INVALID_URL, f"{name} applies to a collection, not to {what}. Leave it out.", target=name
+            INVALID_URL,
+            f"{name} applies to a collection, not to {what}. Leave it out.",
+            target=name,
         )
 
 

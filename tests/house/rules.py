@@ -20,9 +20,9 @@ FUNCTION_LINES = 60
 # The stations from the ground up; one imports only from rows before its own, or from itself.
 ROWS = (
     (PACKAGE,),
-    ("errors",),
+    ("errors", "jsonvalue"),
     ("config", "edm"),
-    ("catalog", "request", "auth", "metadata"),
+    ("catalog", "request", "auth", "metadata", "samples"),
     ("plan",),
     ("sql", "response"),
     ("store",),
@@ -33,10 +33,10 @@ ROWS = (
     ("__main__",),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
-ONE_STATION = {"loading": "service"}
+ONE_STATION = {"loading": "service", "dumping": "service"}
 
 IMPORTS_ONLY = {
-    "request": {PACKAGE, "errors", "config"},
+    "request": {PACKAGE, "errors", "jsonvalue", "config"},
     "metadata": {PACKAGE, "errors", "config", "edm"},
 }
 IMPORTED_ONLY_BY = {

@@ -16,7 +16,10 @@ CAMPAIGN = EntityType(
         Property("startingDate", DATE, "Its first day."),
         Property("endingDate", DATE, "Its last day."),
         Property(
-            "statusCode", TEXT, "Where it stands.", suggested=("INIT", "SCHEDULED", "STARTED", "DONE")
+            "statusCode",
+            TEXT,
+            "Where it stands.",
+            suggested=("INIT", "SCHEDULED", "STARTED", "DONE"),
         ),
         Property("activated", BOOLEAN, "Whether its prices are active."),
     ),

@@ -14,7 +14,7 @@ ITEM_ATTRIBUTE = EntityType(
         Property(
             "attributeId",
             DIGITS,
-            "The attribute's number, sent as digits or as a number; the next free one when left out.",
+            "The attribute's number, sent as digits or as a number; by default the next free one.",
             numbered=True,
         ),
         Property("name", TEXT, "The attribute's name.", required=True),

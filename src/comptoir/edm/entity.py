@@ -39,6 +39,7 @@ class UniqueRule:
 
     @property
     def name(self) -> str:
+        """The rule as errors name it: its properties, in order."""
         return ", ".join(self.properties)
 
 
@@ -95,6 +96,7 @@ class EntityType:
 
     @property
     def key_property(self) -> Property:
+        """The property that is the key."""
         return self.by_name[self.key]
 
     @property

@@ -74,6 +74,7 @@ class Model:
 
     @property
     def per_company(self) -> tuple[EntitySet, ...]:
+        """The sets under a company."""
         return tuple(each for each in self.sets if each.per_company)
 
     @property

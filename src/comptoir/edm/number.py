@@ -4,6 +4,7 @@ import re
 from decimal import Context, Decimal, Inexact
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
@@ -35,7 +36,7 @@ class _Number(PrimitiveType):
 
 
 class Int32(_Number):
-    """A whole number of 32 bits. `digits` also takes a JSON text of digits, as operation 11 sends."""
+    """A whole number of 32 bits; `digits` also takes a JSON text of digits (operation 11)."""
 
     edm_name = "Edm.Int32"
     expected = "a whole number"
@@ -46,9 +47,11 @@ class Int32(_Number):
         self.digits = digits
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
+    @override
     def from_json(self, value: Json) -> Stored:
         if self.digits and isinstance(value, str):
             if not (value.isascii() and value.isdigit()):
@@ -58,6 +61,7 @@ class Int32(_Number):
             return self.from_text(value)
         return super().from_json(value)
 
+    @override
     def from_number(self, number: Decimal) -> Stored:
         if not self.minimum <= number <= self.maximum:
             raise ValueFault(f"must be between {self.minimum} and {self.maximum}.")
@@ -94,10 +98,12 @@ class DecimalNumber(_Number):
     scale = SCALE
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         largest = _LARGEST // _UNIT
         return {"type": "number", "minimum": -largest - 1, "maximum": largest + 1}
 
+    @override
     def from_number(self, number: Decimal) -> Stored:
         if not number:
             return 0
@@ -125,6 +131,7 @@ class DecimalNumber(_Number):
 
     to_wire = _wire
 
+    @override
     def to_text(self, stored: Stored) -> str:
         return decimal_text(int(stored))
 

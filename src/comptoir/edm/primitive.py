@@ -18,6 +18,7 @@ Stored = str | int
 Wire = str | int | bool | msgspec.Raw
 """What the JSON encoder is given."""
 
+
 class ValueFault(Exception):  # noqa: N818 - says what is wrong with a value, not with the program
     """A value that its type does not take. The message completes "<property> …"."""
 

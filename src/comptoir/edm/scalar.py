@@ -2,6 +2,8 @@
 
 import re
 
+from typing_extensions import override
+
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
@@ -23,14 +25,17 @@ class Guid(PrimitiveType):
     expected = "a Guid"
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "string", "format": "uuid"}
 
+    @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, str):
             raise self.wrong_kind(value)
         return self.from_text(value)
 
+    @override
     def from_text(self, text: str) -> Stored:
         if _GUID.fullmatch(text) is None:
             raise ValueFault(
@@ -48,14 +53,17 @@ class Boolean(PrimitiveType):
     expected = "true or false"
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "boolean"}
 
+    @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, bool):
             raise self.wrong_kind(value)
         return int(value)
 
+    @override
     def from_text(self, text: str) -> Stored:
         if text not in ("true", "false"):
             raise ValueFault(f"must be true or false, but {text[:40]!r} is neither.")
@@ -67,6 +75,7 @@ class Boolean(PrimitiveType):
 
     to_wire = _wire
 
+    @override
     def to_text(self, stored: Stored) -> str:
         return "true" if stored else "false"
 

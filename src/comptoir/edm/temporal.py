@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, date, datetime, timedelta
 
+from typing_extensions import override
+
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
 from comptoir.jsonvalue import Json
 
@@ -36,9 +38,11 @@ class Date(_Temporal):
     form = '"2026-01-31"'
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "string", "format": "date"}
 
+    @override
     def from_text(self, text: str) -> Stored:
         if _DATE.fullmatch(text) is None:
             raise self._malformed(text)
@@ -59,9 +63,11 @@ class DateTimeOffset(_Temporal):
     form = '"2026-01-31T12:30:00.000Z"'
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "string", "format": "date-time"}
 
+    @override
     def from_text(self, text: str) -> Stored:
         match = _INSTANT.fullmatch(text)
         if match is None:

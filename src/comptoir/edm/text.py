@@ -5,6 +5,8 @@ import binascii
 from collections.abc import Sequence
 from typing import cast
 
+from typing_extensions import override
+
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
 from comptoir.jsonvalue import Json
 
@@ -27,16 +29,19 @@ class Text(PrimitiveType):
         self.max_length = max_length
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         if self.max_length is None:
             return {"type": "string"}
         return {"type": "string", "maxLength": self.max_length}
 
+    @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, str):
             raise self.wrong_kind(value)
         return self.from_text(value)
 
+    @override
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
             raise ValueFault(
@@ -54,6 +59,7 @@ class Text(PrimitiveType):
                 ) from None
         return text
 
+    @override
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
         joined = "".join(texts)
         limit = self.max_length
@@ -76,9 +82,11 @@ class Base64Text(Text):
         super().__init__(max_length=None)
 
     @property
+    @override
     def json_schema(self) -> dict[str, str | int | float]:
         return {"type": "string", "contentEncoding": "base64"}
 
+    @override
     def from_text(self, text: str) -> Stored:
         try:
             base64.b64decode(text, validate=True)
@@ -88,6 +96,7 @@ class Base64Text(Text):
             ) from None
         return text
 
+    @override
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
         return [self.from_text(text) for text in texts]
 

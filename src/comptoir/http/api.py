@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Awaitable
 from functools import partial
 
+from starlette.types import Receive, Scope
+
 from comptoir.auth import Authenticator
 from comptoir.config import Settings
 from comptoir.errors import URI_TOO_LONG, Refusal
-from comptoir.http.body import ClientLeft, Receive, client_left, read_body
-from comptoir.http.exchange import Exchange, Scope
+from comptoir.http.body import ClientLeft, client_left, read_body
+from comptoir.http.exchange import Exchange
 from comptoir.plan.read import Row
 from comptoir.request.headers import combined
 from comptoir.response.answer import Answer
@@ -18,9 +20,7 @@ from comptoir.service import Request, Service
 class Api:
     """Answers the requests under the base path."""
 
-    def __init__(
-        self, service: Service, authenticator: Authenticator, settings: Settings
-    ) -> None:
+    def __init__(self, service: Service, authenticator: Authenticator, settings: Settings) -> None:
         self._service = service
         self._authenticator = authenticator
         self._settings = settings

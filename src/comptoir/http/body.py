@@ -1,13 +1,9 @@
 """Request bodies: read when an operation gets to them, within a limit."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from starlette.types import Receive
 
 from comptoir.errors import BODY_TOO_LARGE, Refusal
 from comptoir.request.headers import Headers
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 
 
 class ClientLeft(Exception):  # noqa: N818 - nobody is left to tell of an error

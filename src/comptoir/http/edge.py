@@ -1,12 +1,13 @@
 """The outermost layer: every exchange gets an id, an answer, a line in the log and a count."""
 
 import logging
-from starlette.types import ASGIApp
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from comptoir.errors import INTERNAL_ERROR, Refusal
 from comptoir.http.api import Api
-from comptoir.http.body import ClientLeft, Message, Receive
-from comptoir.http.exchange import Exchange, Scope, Send
+from comptoir.http.body import ClientLeft
+from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
 from comptoir.http.metrics import Metrics
 from comptoir.response.answer import Answer
@@ -54,7 +55,7 @@ class Edge:
             answer = error_answer(refusal)
         except ClientLeft:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001
             # the last resort: whatever failed, the client gets an error body and the log the cause
             _log.exception("request %s failed", exchange.id)
             answer = error_answer(
@@ -85,7 +86,7 @@ async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:
 
 
 def _noted(send: Send, exchange: Exchange) -> Send:
-    """A `send` that notes the status and adds the exchange's id, for pages outside the interface."""
+    """A `send` that notes the status and adds the exchange's id, for the pages."""
 
     async def noting(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -2,12 +2,9 @@
 
 import itertools
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
 from time import perf_counter
-from typing import Any
 
-Scope = MutableMapping[str, Any]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from starlette.types import Scope
 
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from time import perf_counter
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.edm.temporal import instant
 from comptoir.http.exchange import Exchange
@@ -70,6 +71,7 @@ class RequestLog:
 class JsonFormatter(logging.Formatter):
     """Formats the log records of the program and its libraries as lines of the same form."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         line = {
             "time": instant(datetime.fromtimestamp(record.created, UTC)),

@@ -6,6 +6,7 @@ import socket
 from http import HTTPStatus
 
 from starlette.types import ASGIApp
+from typing_extensions import override
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
@@ -27,6 +28,7 @@ class Protocol(HttpToolsProtocol):
     head_bytes = 0
     head_limit = int(os.environ.get(HEADER_BYTES, _DEFAULT_HEADER_BYTES))
 
+    @override
     def data_received(self, data: bytes) -> None:
         if self.head_bytes >= 0:
             self.head_bytes += len(data)
@@ -41,14 +43,17 @@ class Protocol(HttpToolsProtocol):
                 )
             )
 
+    @override
     def on_message_begin(self) -> None:
         self.head_bytes = 0
         super().on_message_begin()
 
+    @override
     def on_headers_complete(self) -> None:
         self.head_bytes = -1
         super().on_headers_complete()
 
+    @override
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
             self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))

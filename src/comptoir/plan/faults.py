@@ -22,9 +22,7 @@ def unsupported(option: str, position: int, construct: str) -> Refusal:
     )
 
 
-def unknown_name(
-    option: str, position: int, name: str, what: str, known: Iterable[str]
-) -> Refusal:
+def unknown_name(option: str, position: int, name: str, what: str, known: Iterable[str]) -> Refusal:
     """400: a name that nothing has, with the nearest that something has."""
     near = get_close_matches(name[:100], known, n=1)
     hint = f" Did you mean {near[0]}?" if near else ""

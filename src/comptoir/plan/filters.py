@@ -8,12 +8,11 @@ from functools import lru_cache
 
 from comptoir.edm.entity import EntityType
 from comptoir.edm.model import EntitySet
-from comptoir.edm.number import DECIMAL, INT32, DecimalNumber, Int32
+from comptoir.edm.number import DECIMAL, DecimalNumber, Int32
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
 from comptoir.edm.scalar import BOOLEAN, GUID
 from comptoir.edm.temporal import DATE, INSTANT
 from comptoir.edm.text import TEXT
-from comptoir.errors import Refusal
 from comptoir.plan.bound import (
     Comparison,
     Condition,
@@ -51,7 +50,12 @@ FILTERS_KEPT = 1_000
 """How many bound filters are kept: a filter seen before is not bound again."""
 
 _FLIPPED: dict[BinaryOperator, BinaryOperator] = {
-    "eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le",
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "gt": "lt",
+    "le": "ge",
+    "ge": "le",
 }
 
 _NATURAL: dict[LiteralKind, PrimitiveType] = {

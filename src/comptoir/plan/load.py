@@ -40,6 +40,7 @@ class Columns(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
         return tuple([each.name for each in self.properties])
 
 
@@ -104,9 +105,7 @@ def bind_chunk(columns: Columns, chunk: Chunk) -> tuple[list[LoadRow], list[Load
     return [LoadRow(line, row) for line, row in zip(chunk.lines, values, strict=True)], []
 
 
-def _column(
-    held: Property, cells: Sequence[Json], *, text: bool, is_key: bool
-) -> Sequence[Stored]:
+def _column(held: Property, cells: Sequence[Json], *, text: bool, is_key: bool) -> Sequence[Stored]:
     if text:
         stored = held.type.from_texts(cast("Sequence[str]", cells))
     else:
@@ -147,7 +146,9 @@ def identities(columns: Columns, row: LoadRow) -> Iterator[tuple[str, Values]]:
             continue
         values = tuple(
             [
-                row.values[positions[name]] if name in positions else kind.by_name[name].type.default
+                row.values[positions[name]]
+                if name in positions
+                else kind.by_name[name].type.default
                 for name in rule.properties
             ]
         )

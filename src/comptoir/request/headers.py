@@ -1,4 +1,4 @@
-"""The headers that mean something to an operation (RFC 9110, RFC 7240, OData Protocol 4.01, 8.2)."""
+"""The headers that operations heed (RFC 9110, RFC 7240, OData Protocol 4.01, section 8.2)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class EntityTags(msgspec.Struct, frozen=True):
 
 
 def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
-    """Read `If-Match` or `If-None-Match`; None when it is not sent, `Refusal` (400) for nonsense."""
+    """Read `If-Match` or `If-None-Match`, None when not sent; `Refusal` (400) for nonsense."""
     value = headers.get(name)
     if value is None:
         return None

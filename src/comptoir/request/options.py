@@ -1,4 +1,4 @@
-"""System query options (OData URL Conventions 4.01, section 5.1): names to texts, not yet parsed."""
+"""System query options (OData URL Conventions 4.01, section 5.1): names to texts."""
 
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
@@ -67,7 +67,8 @@ def parse_options(query: str) -> QueryOptions:
             continue
         if name not in SUPPORTED:
             raise Refusal(
-                NOT_IMPLEMENTED, f"The query option {name} is not supported. Ask without it.",
+                NOT_IMPLEMENTED,
+                f"The query option {name} is not supported. Ask without it.",
                 target=name,
             )
         if name in texts:
@@ -94,9 +95,7 @@ def system_name(name: str) -> str | None:
 def continued(query: str, token: str) -> str:
     """The query string that asks for the page behind this one, by its skip token."""
     parts = [part for part in query.split("&") if part]
-    kept = [
-        part for part in parts if system_name(_decoded(part.partition("=")[0])) != "$skiptoken"
-    ]
+    kept = [part for part in parts if system_name(_decoded(part.partition("=")[0])) != "$skiptoken"]
     return "&".join([*kept, f"$skiptoken={token}"])
 
 

@@ -1,4 +1,4 @@
-"""Resource paths: `companies(<guid>)/contactsExt(<key>)` (OData URL Conventions 4.01, section 4)."""
+"""Paths: `companies(<guid>)/contactsExt(<key>)` (OData URL Conventions 4.01, section 4)."""
 
 import re
 from urllib.parse import unquote

@@ -39,9 +39,7 @@ class RecordWriter:
             "edit_link": "@odata.editLink",
         }
         fields = [f"field_{number}" for number in range(len(kind.properties))]
-        names |= {
-            field: each.name for field, each in zip(fields, kind.properties, strict=True)
-        }
+        names |= {field: each.name for field, each in zip(fields, kind.properties, strict=True)}
         self._shape = msgspec.defstruct(
             f"{kind.name}_record",
             [*control, *fields],
@@ -102,9 +100,7 @@ class RecordWriter:
 
     def records(self, base_url: str, company: Company | None, rows: Sequence[Row]) -> bytes:
         """Records of a collection, separated by commas."""
-        return b",".join(
-            [self.record(base_url, company, row, alone=False) for row in rows]
-        )
+        return b",".join([self.record(base_url, company, row, alone=False) for row in rows])
 
 
 def set_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:

@@ -53,7 +53,9 @@ class Form:
 
     def __init__(self, text: str) -> None:
         self._pools = [_POOLS[mark] for mark in text if mark in _POOLS]
-        self._template = "".join("%s" if mark in _POOLS else mark for mark in text)
+        self._template = "".join(
+            "%s" if mark in _POOLS else mark for mark in text.replace("%", "%%")
+        )
         self._ways = prod(map(len, self._pools))
 
     def fill(self, dice: Dice) -> str:

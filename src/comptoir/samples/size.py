@@ -18,7 +18,7 @@ class Counts:
     """The records of the kinds from which the others follow.
 
     Units and attributes are the same at every size. To a hundred items there are 500 prices,
-    200 translations and 75 long texts, and about 470 attribute values and 200 references.
+    200 translations and 75 long texts, and about 500 attribute values and 200 references.
     """
 
     contacts: int

@@ -104,22 +104,26 @@ class _Builder:
         computed = self._computed.get(id(node))
         if computed is not None:
             return computed == constant(1)
-        if isinstance(node, Junction):
-            return self._junction(node)
-        if isinstance(node, Comparison):
-            compare = _COMPARISONS[node.operator]
-            return compare(self.value(node.left), self.value(node.right))
-        if isinstance(node, OneOf):
-            return self.value(node.operand).in_([slot(each.number) for each in node.slots])
-        if isinstance(node, Not):
-            return not_(self.condition(node.operand))
-        if isinstance(node, Carries):
-            return self._carries(node)
-        if isinstance(node, Constant):
-            return true() if node.value else false()
-        if isinstance(node, Field):
-            return self.value(node) == constant(1)
-        return cast("ColumnElement[bool]", self._function(node))
+        match node:
+            case Junction():
+                held = self._junction(node)
+            case Comparison():
+                compare = _COMPARISONS[node.operator]
+                held = compare(self.value(node.left), self.value(node.right))
+            case OneOf():
+                listed = [slot(each.number) for each in node.slots]
+                held = self.value(node.operand).in_(listed)
+            case Not():
+                held = not_(self.condition(node.operand))
+            case Carries():
+                held = self._carries(node)
+            case Constant():
+                held = true() if node.value else false()
+            case Field():
+                held = self.value(node) == constant(1)
+            case Function():
+                held = cast("ColumnElement[bool]", self._function(node))
+        return held
 
     def value(self, node: Value) -> SqlValue:
         computed = self._computed.get(id(node))

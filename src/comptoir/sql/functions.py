@@ -37,8 +37,8 @@ SQLITE: FunctionTable = MappingProxyType(
         "contains": _contains,
         "startswith": _startswith,
         "endswith": _endswith,
-        "tolower": lambda text: func.__getattr__(LOWER)(text),
-        "toupper": lambda text: func.__getattr__(UPPER)(text),
+        "tolower": getattr(func, LOWER),
+        "toupper": getattr(func, UPPER),
         "length": lambda text: func.length(text, type_=Integer),
     }
 )

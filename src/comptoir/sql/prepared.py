@@ -59,9 +59,7 @@ def named(name: str) -> BindParameter[str | int]:
     return bindparam(name, required=True)
 
 
-def prepare(
-    statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()
-) -> Prepared:
+def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()) -> Prepared:
     """Compile a statement for a dialect.
 
     The values to bind are those of `names`, in that order, then those of the numbered slots.

@@ -24,7 +24,9 @@ PageShape = tuple[EntitySet, Condition | None, tuple[OrderKey, ...], bool, Keys]
 CountShape = tuple[EntitySet, Condition | None, Keys]
 
 
-def kept(cache: dict[Shape, Prepared], shape: Shape, build: Callable[[Shape], Prepared]) -> Prepared:
+def kept(
+    cache: dict[Shape, Prepared], shape: Shape, build: Callable[[Shape], Prepared]
+) -> Prepared:
     """The statement of a shape, built when it is not in the cache."""
     prepared = cache.get(shape)
     if prepared is None:
@@ -86,12 +88,18 @@ class ReadStatements:
             names += [f"seek_{number}" for number in range(len(order))]
             statement = statement.where(_behind(source, order))
         names += _key_names(keys)
-        statement = statement.order_by(
-            *(
-                source.columns[each.name].desc() if each.descending else source.columns[each.name]
-                for each in order
+        statement = (
+            statement.order_by(
+                *(
+                    source.columns[each.name].desc()
+                    if each.descending
+                    else source.columns[each.name]
+                    for each in order
+                )
             )
-        ).limit(named("limit")).offset(constant(0))
+            .limit(named("limit"))
+            .offset(constant(0))
+        )
         return prepare(statement, self._dialect, names)
 
     def _build_count(self, shape: CountShape) -> Prepared:

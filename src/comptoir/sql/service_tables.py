@@ -1,8 +1,6 @@
 """Statements over the tables that the service keeps for itself: companies, changes, load marks."""
 
-from dataclasses import dataclass
-
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -10,134 +8,117 @@ from comptoir.sql.prepared import Prepared, constant, named, prepare
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class ServiceStatements:
-    """Each field's line gives the values to bind, in order."""
+    """Each statement's line says what it is for, and the values to bind, in order."""
 
-    company: Prepared
-    """The incarnation of a company: id."""
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._dialect = dialect
+        companies, changes, loads = tables.companies, tables.changes, tables.loads
 
-    add_company: Prepared
-    """Add a company: id, name, displayName, lastModifiedDateTime, incarnation."""
+        self.company = self._company(companies)
+        """The incarnation of a company: id."""
 
-    ledger: Prepared
-    """A company's last change number and its time, locked where the store needs it: id."""
+        self.add_company = self._add_company(companies)
+        """Add a company: id, name, displayName, lastModifiedDateTime, incarnation."""
 
-    keep_ledger: Prepared
-    """Keep the last change number and its time: id, number, time."""
+        self.ledger = self._ledger(companies)
+        """A company's last change number and its time, locked where the store needs it: id."""
 
-    add_change: Prepared
-    """Add a line to the change log: company, number, entity set, record, verb, time, by."""
+        self.keep_ledger = self._keep_ledger(companies)
+        """Keep the last change number and its time: id, number, time."""
 
-    changes: Prepared
-    """The change log behind a number: company, number, limit. Gives the lines in order."""
+        self.add_change = self._add_change(changes)
+        """Add a line to the change log: company, number, entity set, record, verb, time, by."""
 
-    load_mark: Prepared
-    """How many rows of a file are written: company, entity set, digest."""
+        self.changes = self._changes(changes)
+        """The change log behind a number, in order: company, number, limit."""
 
-    add_load_mark: Prepared
-    """Begin a file: company, entity set, digest, rows."""
+        self.load_mark = self._load_mark(loads)
+        """How many rows of a file are written: company, entity set, digest."""
 
-    keep_load_mark: Prepared
-    """Go on with a file: company, entity set, digest, rows."""
+        self.add_load_mark = self._add_load_mark(loads)
+        """Begin a file: company, entity set, digest, rows."""
 
-    drop_load_mark: Prepared
-    """End a file: company, entity set, digest."""
+        self.keep_load_mark = self._keep_load_mark(loads)
+        """Go on with a file: company, entity set, digest, rows."""
 
+        self.drop_load_mark = self._drop_load_mark(loads)
+        """End a file: company, entity set, digest."""
 
-def build_service_statements(tables: Tables, dialect: Dialect) -> ServiceStatements:
-    """Build the statements for a dialect."""
-    companies, changes, loads = tables.companies, tables.changes, tables.loads
+    def _made(self, statement: ClauseElement, *names: str) -> Prepared:
+        return prepare(statement, self._dialect, names)
 
-    def made(statement: ClauseElement, *names: str) -> Prepared:
-        return prepare(statement, dialect, names)
+    def _company(self, companies: Table) -> Prepared:
+        statement = select(companies.c.incarnation).where(companies.c[COMPANY_ID] == named("id"))
+        return self._made(statement, "id")
 
-    of_company = companies.c[COMPANY_ID] == named("id")
-    of_load = (
-        loads.c[COMPANY_ID] == named("company"),
-        loads.c.entity_set == named("entity_set"),
-        loads.c.digest == named("digest"),
-    )
-    load_names = ("company", "entity_set", "digest")
-    change_names = ("company", "number", "entity_set", "record", "verb", "at", "by")
-    return ServiceStatements(
-        company=made(select(companies.c.incarnation).where(of_company), "id"),
-        add_company=made(
-            insert(companies).values(
-                {
-                    COMPANY_ID: named("id"),
-                    "name": named("set_name"),
-                    "displayName": named("set_display"),
-                    "lastModifiedDateTime": named("set_at"),
-                    "incarnation": named("set_incarnation"),
-                    VERSION: constant(0),
-                    "change_number": constant(0),
-                    "changed_at": named("set_at"),
-                }
-            ),
-            "id",
-            "set_name",
-            "set_display",
-            "set_at",
-            "set_incarnation",
-        ),
-        ledger=made(
+    def _add_company(self, companies: Table) -> Prepared:
+        statement = insert(companies).values(
+            {
+                COMPANY_ID: named("id"),
+                "name": named("set_name"),
+                "displayName": named("set_display"),
+                "lastModifiedDateTime": named("set_at"),
+                "incarnation": named("set_incarnation"),
+                VERSION: constant(0),
+                "change_number": constant(0),
+                "changed_at": named("set_at"),
+            }
+        )
+        return self._made(statement, "id", "set_name", "set_display", "set_at", "set_incarnation")
+
+    def _ledger(self, companies: Table) -> Prepared:
+        statement = (
             select(companies.c.change_number, companies.c.changed_at)
-            .where(of_company)
-            .with_for_update(),
-            "id",
-        ),
-        keep_ledger=made(
+            .where(companies.c[COMPANY_ID] == named("id"))
+            .with_for_update()
+        )
+        return self._made(statement, "id")
+
+    def _keep_ledger(self, companies: Table) -> Prepared:
+        statement = (
             update(companies)
-            .where(of_company)
-            .values(change_number=named("set_number"), changed_at=named("set_at")),
-            "id",
-            "set_number",
-            "set_at",
-        ),
-        add_change=made(
-            insert(changes).values(
-                {COMPANY_ID: named("set_company")}
-                | {name: named(f"set_{name}") for name in change_names[1:]}
-            ),
-            *(f"set_{name}" for name in change_names),
-        ),
-        changes=made(
-            select(
-                changes.c.number,
-                changes.c.entity_set,
-                changes.c.record,
-                changes.c.verb,
-                changes.c.at,
-                changes.c.by,
-            )
+            .where(companies.c[COMPANY_ID] == named("id"))
+            .values(change_number=named("set_number"), changed_at=named("set_at"))
+        )
+        return self._made(statement, "id", "set_number", "set_at")
+
+    def _add_change(self, changes: Table) -> Prepared:
+        names = [column.name for column in changes.columns]
+        values = {name: named(f"set_{name}") for name in names}
+        return self._made(insert(changes).values(values), *(f"set_{name}" for name in names))
+
+    def _changes(self, changes: Table) -> Prepared:
+        statement = (
+            select(*[column for column in changes.columns if column.name != COMPANY_ID])
             .where(changes.c[COMPANY_ID] == named("company"), changes.c.number > named("since"))
             .order_by(changes.c.number)
             .limit(named("limit"))
-            .offset(constant(0)),
-            "company",
-            "since",
-            "limit",
-        ),
-        load_mark=made(select(loads.c.rows_done).where(*of_load), *load_names),
-        add_load_mark=made(
-            insert(loads).values(
-                {
-                    COMPANY_ID: named("set_company"),
-                    "entity_set": named("set_set"),
-                    "digest": named("set_digest"),
-                    "rows_done": named("set_rows"),
-                }
-            ),
-            "set_company",
-            "set_set",
-            "set_digest",
-            "set_rows",
-        ),
-        keep_load_mark=made(
-            update(loads).where(*of_load).values(rows_done=named("set_rows")),
-            *load_names,
-            "set_rows",
-        ),
-        drop_load_mark=made(delete(loads).where(*of_load), *load_names),
-    )
+            .offset(constant(0))
+        )
+        return self._made(statement, "company", "since", "limit")
+
+    def _load_mark(self, loads: Table) -> Prepared:
+        names = _mark_names(loads)
+        held = [loads.c[name] == named(f"is_{name}") for name in names]
+        return self._made(select(loads.c.rows_done).where(*held), *(f"is_{name}" for name in names))
+
+    def _add_load_mark(self, loads: Table) -> Prepared:
+        names = [column.name for column in loads.columns]
+        values = {name: named(f"set_{name}") for name in names}
+        return self._made(insert(loads).values(values), *(f"set_{name}" for name in names))
+
+    def _keep_load_mark(self, loads: Table) -> Prepared:
+        names = _mark_names(loads)
+        held = [loads.c[name] == named(f"is_{name}") for name in names]
+        statement = update(loads).where(*held).values(rows_done=named("set_rows"))
+        return self._made(statement, *(f"is_{name}" for name in names), "set_rows")
+
+    def _drop_load_mark(self, loads: Table) -> Prepared:
+        names = _mark_names(loads)
+        held = [loads.c[name] == named(f"is_{name}") for name in names]
+        return self._made(delete(loads).where(*held), *(f"is_{name}" for name in names))
+
+
+def _mark_names(loads: Table) -> list[str]:
+    return [column.name for column in loads.primary_key.columns]

@@ -23,6 +23,7 @@ class Source:
 
     @property
     def key(self) -> SqlValue:
+        """The key's column."""
         return self.columns[self.entity_set.type.key]
 
     @property

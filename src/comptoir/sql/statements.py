@@ -8,7 +8,7 @@ from sqlalchemy.engine import Dialect
 from comptoir.edm.model import Model
 from comptoir.sql.functions import SQLITE, FunctionTable
 from comptoir.sql.reads import ReadStatements
-from comptoir.sql.service_tables import ServiceStatements, build_service_statements
+from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import Tables, build_tables
 from comptoir.sql.writes import WriteStatements
 
@@ -34,5 +34,5 @@ def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Sta
         tables,
         ReadStatements(model, tables, dialect, functions),
         WriteStatements(model, tables, dialect),
-        build_service_statements(tables, dialect),
+        ServiceStatements(tables, dialect),
     )

@@ -173,9 +173,7 @@ class _Loading:
     def _derive(
         self, record: dict[str, Stored], given: Mapping[str, Stored], changed: frozenset[str]
     ) -> Generator[Statement, list[Row], set[str]]:
-        return derive(
-            self._plan.company.id, self._set, record, given, changed, self._statements
-        )
+        return derive(self._plan.company.id, self._set, record, given, changed, self._statements)
 
     def _write(self, prepared: Prepared, values: Values) -> None:
         self._writes.setdefault(prepared.text, []).append(prepared.bind(values))

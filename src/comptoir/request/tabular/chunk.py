@@ -10,18 +10,26 @@ ROWS_PER_CHUNK = 2_000
 """How many rows are read, checked and written at a time."""
 
 
+class BrokenLine(msgspec.Struct, frozen=True):
+    """A line that cannot be read, though those behind it can: where it is, and why."""
+
+    line: int
+    reason: str
+
+
 class Chunk(msgspec.Struct, frozen=True):
     """Rows that give the same columns, in order.
 
     `lines` are where the rows stand in the file, from 1; in a JSON array or a Parquet file they
     count the records. `text` is whether cells are texts, in which an empty one is no value, or
-    JSON values.
+    JSON values. `broken` are the lines among them that could not be read.
     """
 
     columns: tuple[str, ...]
     lines: Sequence[int]
     rows: Sequence[Sequence[Json]]
     text: bool
+    broken: Sequence[BrokenLine] = ()
 
 
 class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program

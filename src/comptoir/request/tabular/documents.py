@@ -9,13 +9,13 @@ from typing import TextIO, cast
 import msgspec
 
 from comptoir.jsonvalue import Json, json_kind
-from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
+from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, BrokenLine, Chunk, FileFault
 
 _BLOCK = 1 << 16
 _BLANKS = " \t\r\n"
 _LONGEST_RECORD = 64 << 20
 
-Record = tuple[int, dict[str, Json]]
+Record = tuple[int, Json | BrokenLine]
 
 
 def read_ndjson(path: Path) -> Iterator[Chunk]:
@@ -30,7 +30,9 @@ def read_json(path: Path) -> Iterator[Chunk]:
         try:
             yield from _chunks(_ArrayReader(file).records())
         except UnicodeDecodeError as fault:
-            raise FileFault(0, f"the file is not UTF-8 ({fault.reason}). Save it as UTF-8.") from None
+            raise FileFault(
+                0, f"the file is not UTF-8 ({fault.reason}). Save it as UTF-8."
+            ) from None
 
 
 def _lines(file: Iterable[bytes]) -> Iterator[Record]:
@@ -40,35 +42,37 @@ def _lines(file: Iterable[bytes]) -> Iterator[Record]:
         if not content.strip():
             continue
         try:
-            yield number, _object(number, cast("Json", decoder.decode(content)))
+            yield number, cast("Json", decoder.decode(content))
         except UnicodeDecodeError:
             raise FileFault(number, "the line is not UTF-8. Save the file as UTF-8.") from None
         except (msgspec.DecodeError, RecursionError, InvalidOperation, ValueError) as fault:
-            raise FileFault(number, f"the line is not a JSON object: {fault}.") from None
-
-
-def _object(number: int, value: Json) -> dict[str, Json]:
-    if not isinstance(value, dict):
-        raise FileFault(number, f"a record must be a JSON object, but it is {json_kind(value)}.")
-    # control information, such as that of an answer of the interface, is no column
-    return {name: held for name, held in value.items() if "@" not in name}
+            yield number, BrokenLine(number, f"the line is not a JSON object: {fault}.")
 
 
 def _chunks(records: Iterable[Record]) -> Iterator[Chunk]:
     columns: tuple[str, ...] | None = None
     lines: list[int] = []
     rows: list[list[Json]] = []
+    broken: list[BrokenLine] = []
     for number, record in records:
-        names = tuple(record)
+        if not isinstance(record, dict):
+            if not isinstance(record, BrokenLine):
+                what = json_kind(record)
+                record = BrokenLine(number, f"a record is a JSON object, but this is {what}.")
+            broken.append(record)
+            continue
+        # control information, such as that of an answer of the interface, is no column
+        held = {name: value for name, value in record.items() if "@" not in name}
+        names = tuple(held)
         if columns is not None and (names != columns or len(rows) == ROWS_PER_CHUNK):
-            yield Chunk(columns, lines, rows, text=False)
-            lines, rows = [], []
+            yield Chunk(columns, lines, rows, text=False, broken=broken)
+            lines, rows, broken = [], [], []
         columns = names
         lines.append(number)
-        rows.append(list(record.values()))
-    if columns is None:
+        rows.append(list(held.values()))
+    if columns is None and not broken:
         raise FileFault(0, "the file is empty; it must hold at least one record.")
-    yield Chunk(columns, lines, rows, text=False)
+    yield Chunk(columns or (), lines, rows, text=False, broken=broken)
 
 
 class _ArrayReader:
@@ -87,7 +91,7 @@ class _ArrayReader:
             if number:
                 self._expect(",", number)
             number += 1
-            yield number, _object(number, self._value(number))
+            yield number, self._value(number)
         self._position += 1
         if self._peek() == "}":
             self._position += 1

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
+from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, BrokenLine, Chunk, FileFault
 
 _LARGEST_CELL = 64 << 20
 
@@ -21,20 +21,22 @@ def read_csv(path: Path) -> Iterator[Chunk]:
             columns = tuple(header)
             lines: list[int] = []
             rows: list[list[str]] = []
+            broken: list[BrokenLine] = []
             for row in reader:
-                if len(row) != len(columns):
-                    if not row:
-                        continue
-                    raise FileFault(
-                        reader.line_num,
-                        f"the line has {len(row)} cells, but the first line names "
-                        f"{len(columns)} columns.",
+                if len(row) == len(columns):
+                    lines.append(reader.line_num)
+                    rows.append(row)
+                elif row:
+                    broken.append(
+                        BrokenLine(
+                            reader.line_num,
+                            f"the line has {len(row)} cells, but the first line names "
+                            f"{len(columns)} columns.",
+                        )
                     )
-                lines.append(reader.line_num)
-                rows.append(row)
-                if len(rows) == ROWS_PER_CHUNK:
-                    yield Chunk(columns, lines, rows, text=True)
-                    lines, rows = [], []
+                if len(rows) + len(broken) == ROWS_PER_CHUNK:
+                    yield Chunk(columns, lines, rows, text=True, broken=broken)
+                    lines, rows, broken = [], [], []
         except csv.Error as fault:
             raise FileFault(reader.line_num, f"the line is not CSV: {fault}.") from None
         except UnicodeDecodeError as fault:
@@ -42,4 +44,4 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                 reader.line_num + 1,
                 f"the file is not UTF-8 from here on ({fault.reason}). Save it as UTF-8.",
             ) from None
-        yield Chunk(columns, lines, rows, text=True)
+        yield Chunk(columns, lines, rows, text=True, broken=broken)

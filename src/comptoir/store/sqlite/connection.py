@@ -89,4 +89,6 @@ def _cannot_open(path: Path, fault: sqlite3.Error) -> str:
         return f"the disk of {path} is full. Free some space."
     if code in _BUSY:
         return f"{path} is locked by another process. Stop that process, or wait for it."
-    return f"cannot open the database {path}: {fault}. Check that the folder exists and is writable."
+    return (
+        f"cannot open the database {path}: {fault}. Check that the folder exists and is writable."
+    )

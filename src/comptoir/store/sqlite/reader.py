@@ -15,8 +15,8 @@ from comptoir.sql.prepared import Query
 from comptoir.sql.reads import SHAPES_KEPT, ReadStatements
 from comptoir.store.protocol import Patience
 from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.session import run_statement
 from comptoir.store.sqlite.scans import Scans
+from comptoir.store.sqlite.session import run_statement
 from comptoir.store.sqlite.turns import Turns
 
 SLICE = 25
@@ -97,6 +97,4 @@ class Reader:
 
 
 def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int) -> PagePlan:
-    return PagePlan(
-        plan.entity_set, plan.company, plan.where, plan.order, seek, limit, plan.keys
-    )
+    return PagePlan(plan.entity_set, plan.company, plan.where, plan.order, seek, limit, plan.keys)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Generator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
+from typing_extensions import override
+
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
@@ -17,7 +19,7 @@ from comptoir.sql.prepared import Prepared, Query, Statement
 from comptoir.sql.statements import sqlite_statements
 from comptoir.store.bulk import Loaded, load_unit, matching
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import Patience, unlimited
+from comptoir.store.protocol import Patience, Store, unlimited
 from comptoir.store.sqlite.connection import connect, database_path
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
@@ -26,7 +28,7 @@ from comptoir.store.sqlite.writer import Writer
 from comptoir.store.unit import Written, unit_of_work
 
 
-class SqliteStore:
+class SqliteStore(Store):
     """Implements `Store` on one file. To be made and used within one running event loop."""
 
     def __init__(self, settings: Settings, model: Model) -> None:
@@ -45,6 +47,7 @@ class SqliteStore:
         self._writer = Writer(writing, self._statements.service, settings.queued_writes)
         self._companies: dict[str, Company] = {}
 
+    @override
     async def company(self, company_id: str) -> Company | None:
         # a company, once there, stays; one that is not there may come at any time
         known = self._companies.get(company_id)
@@ -54,6 +57,7 @@ class SqliteStore:
                 known = self._companies[company_id] = Company(company_id, str(rows[0][0]))
         return known
 
+    @override
     async def create_company(self, company_id: str, name: str) -> Company:
         incarnation = secrets.token_hex(4)
         prepared = self._statements.service.add_company
@@ -66,32 +70,39 @@ class SqliteStore:
         await self._writer.submit(company_id, unit)
         return Company(company_id, incarnation)
 
+    @override
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         rows = await self._reader.rows(self._statements.reads.record(plan), patience)
         return rows[0] if rows else None
 
+    @override
     def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
         return self._reader.page(plan, patience)
 
+    @override
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         rows = await self._reader.rows(self._statements.reads.count(plan), patience)
         return int(rows[0][0])
 
+    @override
     async def write(self, plan: WritePlan) -> Written:
         return await self._writer.submit(
             plan.company.id, partial(unit_of_work, plan, self._statements)
         )
 
+    @override
     async def load(self, plan: LoadPlan) -> Loaded:
         return await self._writer.submit(
             plan.company.id, partial(load_unit, plan, self._statements)
         )
 
+    @override
     async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
         mark = self._statements.service.load_mark
         rows = await self._rows(mark, company.id, entity_set.name, digest)
         return int(rows[0][0]) if rows else 0
 
+    @override
     async def matching(
         self,
         company: Company,
@@ -102,13 +113,16 @@ class SqliteStore:
         unit = matching(company.id, entity_set, names, list(wanted), self._statements)
         return drive(self._lookups, unit)
 
+    @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         rows = await self._rows(self._statements.service.changes, company.id, since, limit)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
+    @override
     async def check(self) -> None:
         await self._rows(self._statements.service.company, "")
 
+    @override
     async def close(self) -> None:
         await self._writer.stop()
         await self._scans.stop()

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Generator
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import TypeVar, cast
 
 from comptoir.edm.temporal import INSTANT
 from comptoir.errors import KEY_EXISTS, TOO_MANY_REQUESTS, Refusal
@@ -32,16 +32,18 @@ T = TypeVar("T")
 UnitFactory = Callable[[Ledger], Generator[Statement, list[Row], T]]
 
 
-class _Job(Generic[T]):
+class _Job:
     """A unit of work that waits, the future of whoever waits for it, and its outcome."""
 
     __slots__ = ("company_id", "factory", "fault", "future", "result")
 
-    def __init__(self, company_id: str, factory: UnitFactory[T], future: asyncio.Future[T]) -> None:
+    def __init__(
+        self, company_id: str, factory: UnitFactory[object], future: asyncio.Future[object]
+    ) -> None:
         self.company_id = company_id
         self.factory = factory
         self.future = future
-        self.result: T | None = None
+        self.result: object = None
         self.fault: BaseException | None = None
 
 
@@ -56,7 +58,7 @@ class Writer:
         self._most_waiting = most_waiting
         self._waiting = 0
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
         self._thread.start()
 
@@ -72,11 +74,10 @@ class Writer:
                 f"{self._waiting} writes are waiting already. Wait a second, then send it again.",
                 headers={"Retry-After": "1"},
             )
-        future: asyncio.Future[T] = self._loop.create_future()
-        job = _Job(company_id, factory, future)
+        job = _Job(company_id, factory, self._loop.create_future())
         self._waiting += 1
         self._queue.put(job)
-        return await future
+        return cast("T", await job.future)
 
     async def stop(self) -> None:
         """Commit what waits, then end the thread and close the connection."""
@@ -87,7 +88,7 @@ class Writer:
     def _serve(self) -> None:
         goes_on = True
         while goes_on:
-            jobs: list[_Job[Any]] = []
+            jobs: list[_Job] = []
             waiting = self._queue.get()
             while waiting is not None:
                 jobs.append(waiting)
@@ -99,7 +100,7 @@ class Writer:
                 self._commit(jobs)
                 self._loop.call_soon_threadsafe(self._tell, jobs)
 
-    def _commit(self, jobs: list[_Job[Any]]) -> None:
+    def _commit(self, jobs: list[_Job]) -> None:
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -117,7 +118,7 @@ class Writer:
             for job in jobs:
                 job.fault = refusal_of(fault)
 
-    def _run(self, job: _Job[Any], ledgers: dict[str, Ledger]) -> None:
+    def _run(self, job: _Job, ledgers: dict[str, Ledger]) -> None:
         connection = self._connection
         ledger = ledgers.get(job.company_id)
         if ledger is None:
@@ -130,7 +131,7 @@ class Writer:
             job.fault = _taken(fault)
         except sqlite3.Error:
             raise
-        except Exception as fault:
+        except Exception as fault:  # noqa: BLE001
             # whatever it is, it belongs to whoever waits for this unit, not to its neighbours
             job.fault = fault
         if job.fault is not None:
@@ -146,7 +147,7 @@ class Writer:
         number, at = rows[0] if rows else (0, INSTANT.default)
         return Ledger(company_id, int(number), str(at))
 
-    def _tell(self, jobs: list[_Job[Any]]) -> None:
+    def _tell(self, jobs: list[_Job]) -> None:
         self._waiting -= len(jobs)
         for job in jobs:
             if job.future.done():

@@ -1,0 +1,130 @@
+"""What makes the company believable, and harmless."""
+
+import re
+import unicodedata
+from base64 import b64decode
+from decimal import Decimal
+
+from comptoir.catalog.contacts import upper
+from samples.reading import Company
+
+LANGUAGES = {"ENU", "DEU", "FRA", "ESP", "ARA", "HEB", "CHS", "THA"}
+RESERVED_HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+example|example\.(?:com|net|org)")
+
+
+def scripts(texts: list[str]) -> set[str]:
+    """The first word of the Unicode names of the letters: LATIN, ARABIC, CJK."""
+    return {
+        unicodedata.name(letter).split()[0] for letter in set("".join(texts)) if letter.isalpha()
+    }
+
+
+def test_the_search_name_of_contacts_follows_their_name(small: Company) -> None:
+    for contact in small["contactsExt"]:
+        assert contact["searchName"] == upper(contact["displayName"])
+
+
+def test_no_password_is_invented(small: Company) -> None:
+    assert {contact["onlinePassword"] for contact in small["contactsExt"]} == {""}
+
+
+def test_mail_and_web_addresses_lie_in_domains_reserved_for_examples(small: Company) -> None:
+    for record in [*small["contactsExt"], *small["customersExt"]]:
+        mailbox, host = record["email"].split("@")
+        assert re.fullmatch(r"[a-z0-9.-]+", mailbox)
+        assert RESERVED_HOST.fullmatch(host), host
+        assert not record["website"] or record["website"] == f"https://www.{host}"
+
+
+def test_parts_of_a_persons_name_make_up_the_name(small: Company) -> None:
+    for contact in small["contactsExt"]:
+        parts = [contact[name] for name in ("firstName", "middleName", "surname")]
+        if contact["type"] == "Person":
+            assert all(part in contact["displayName"] for part in parts)
+            assert parts[0]
+            assert parts[2]
+        else:
+            assert parts == ["", "", ""]
+
+
+def test_a_country_has_one_currency_and_one_language(small: Company) -> None:
+    found = {
+        (record["country"], record["currencyCode"], record["languageCode"])
+        for record in [*small["contactsExt"], *small["customersExt"]]
+    }
+
+    assert len(found) == len({country for country, _, _ in found}) > 5
+
+
+def test_people_and_places_are_written_in_several_scripts(small: Company) -> None:
+    texts = [f"{r['displayName']} {r['city']}" for r in small["customersExt"]]
+
+    assert len(scripts(texts)) >= 4
+
+
+def test_translations_are_in_every_language_and_its_script(small: Company) -> None:
+    texts: dict[str, list[str]] = {}
+    for record in small["itemTranslationsExt"]:
+        texts.setdefault(record["languageCode"], []).append(record["description"])
+    expected = {"ARA": "ARABIC", "HEB": "HEBREW", "CHS": "CJK", "THA": "THAI"}
+
+    assert texts.keys() == LANGUAGES
+    for language, written in texts.items():
+        assert scripts(written) == {"LATIN", expected.get(language, "LATIN")}
+
+
+def test_long_texts_are_readable_and_say_truly_whether_they_are_html(small: Company) -> None:
+    texts = small["ItemProductTextLongContentsExt"]
+    assert {record["languageCode"] for record in texts} == LANGUAGES
+    assert {record["textContentType"] for record in texts} == {"Plain Text", "HTML"}
+    for record in texts:
+        text = b64decode(record["base64Text"]).decode()
+        assert (record["textContentType"] == "HTML") == text.startswith("<div lang=")
+
+
+def test_bar_codes_have_their_check_digit(small: Company) -> None:
+    """GS1 General Specifications, section 7.9: weighed 1 and 3 in turn, the sum ends in 0."""
+    codes = [
+        record["referenceNo"]
+        for record in small["itemReferencesExt"]
+        if record["referenceType"] == "Bar Code"
+    ]
+    assert codes
+    for code in codes:
+        assert len(code) == 13
+        assert sum(int(d) * (1, 3)[at % 2] for at, d in enumerate(code)) % 10 == 0
+
+
+def test_campaigns_stand_where_their_dates_put_them(small: Company) -> None:
+    order = ["DONE", "STARTED", "SCHEDULED", "INIT"]
+    campaigns = small["campaignsExt"]
+    for campaign in campaigns:
+        assert campaign["startingDate"] < campaign["endingDate"]
+        assert (campaign["activated"] == "true") == (campaign["statusCode"] == "STARTED")
+    places = [order.index(campaign["statusCode"]) for campaign in campaigns]
+
+    assert places == sorted(places)
+    assert set(places) == {0, 1, 2, 3}
+
+
+def test_prices_are_above_cost_and_fall_with_each_further_one_of_an_item(small: Company) -> None:
+    latest: dict[str, Decimal] = {}
+    for price in small["salesPricesExt"]:
+        value = Decimal(price["unitPrice"])
+        assert value > Decimal(price["unitCostLCY"]) > 0
+        assert value < latest.get(price["assetNumber"], value + 1)
+        latest[price["assetNumber"]] = value
+
+
+def test_most_items_have_one_to_five_prices(small: Company) -> None:
+    priced = [price["assetNumber"] for price in small["salesPricesExt"]]
+    few = [number for number in set(priced) if priced.count(number) <= 5]
+
+    assert len(few) > len(set(priced)) / 2
+
+
+def test_some_customers_are_people_and_they_buy_at_retail_prices(small: Company) -> None:
+    people = [record for record in small["customersExt"] if record["type"] == "Person"]
+
+    assert 0 < len(people) < len(small["customersExt"]) / 2
+    assert {record["customerPriceGroup"] for record in people} == {"RETAIL"}

@@ -1,0 +1,54 @@
+"""What a sample company is made of, and that a seed repeats it."""
+
+from comptoir.catalog import MODEL
+from comptoir.samples import COUNTS, SampleSize, sample_company
+from samples.reading import Company, small_company
+
+
+def test_there_is_a_table_for_every_kind_that_holds_records() -> None:
+    names = [table.entity_set for table in sample_company(SampleSize.SMALL)]
+
+    assert sorted(names) == sorted(each.name for each in MODEL.stored)
+
+
+def test_the_columns_are_the_kinds_properties_in_the_contracts_order() -> None:
+    for table in sample_company(SampleSize.SMALL):
+        declared = MODEL.by_name[table.entity_set].type.properties
+
+        assert table.columns == tuple(each.name for each in declared)
+
+
+def test_no_table_is_empty(small: Company) -> None:
+    assert all(small.values())
+
+
+def test_the_counts_are_kept(small: Company) -> None:
+    found = {name: len(records) for name, records in small.items()}
+    counts = COUNTS[SampleSize.SMALL]
+
+    assert found["contactsExt"] == counts.contacts
+    assert found["customersExt"] == counts.customers
+    assert found["itemsExt"] == counts.items
+    assert found["campaignsExt"] == counts.campaigns
+    assert found["shippingAgentsExt"] == counts.shipping_agents
+
+
+def test_small_is_some_hundreds_of_records(small: Company) -> None:
+    assert 100 < sum(map(len, small.values())) < 1_000
+
+
+def test_a_seed_gives_the_same_company_again() -> None:
+    assert small_company(seed=7) == small_company(seed=7)
+
+
+def test_another_seed_gives_another_company(small: Company) -> None:
+    other = small_company(seed=2)
+
+    for name in ("contactsExt", "customersExt", "itemsExt", "salesPricesExt"):
+        assert all(one != another for one, another in zip(small[name], other[name], strict=True))
+
+
+def test_a_table_is_the_same_whatever_is_read_of_the_others(small: Company) -> None:
+    *_, alone = sample_company(SampleSize.SMALL)
+
+    assert list(alone.rows) == [tuple(each.values()) for each in small[alone.entity_set]]

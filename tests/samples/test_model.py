@@ -1,0 +1,64 @@
+"""Every record is one that the model takes: types, required properties, unique rules."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import EntityType
+from comptoir.samples import SampleSize, SampleTable, sample_company
+
+CHUNK = 10_000
+KINDS = [each.name for each in MODEL.stored]
+
+
+def table_of(entity_set: str, size: SampleSize, seed: int) -> SampleTable:
+    return next(table for table in sample_company(size, seed) if table.entity_set == entity_set)
+
+
+def chunks(table: SampleTable) -> Iterator[list[tuple[str, ...]]]:
+    while chunk := list(islice(table.rows, CHUNK)):
+        yield chunk
+
+
+def assert_taken(table: SampleTable) -> None:
+    kind = MODEL.by_name[table.entity_set].type
+    rules = [kind.key], *(list(rule.properties) for rule in kind.unique)
+    seen: list[set[tuple[str, ...]]] = [set() for _ in rules]
+    count = 0
+    for chunk in chunks(table):
+        count += len(chunk)
+        assert_values_fit(kind, chunk)
+        for known, names in zip(seen, rules, strict=True):
+            at = [table.columns.index(name) for name in names]
+            known.update(tuple(row[each] for each in at) for row in chunk)
+    for known, names in zip(seen, rules, strict=True):
+        assert len(known) == count, f"{table.entity_set} repeats {names}"
+
+
+def assert_values_fit(kind: EntityType, rows: list[tuple[str, ...]]) -> None:
+    """Raises `ValueFault` for a cell that its type does not take."""
+    for declared, cells in zip(kind.properties, zip(*rows, strict=True), strict=True):
+        stored = declared.type.from_texts(cells)
+        if declared.required or declared.name == kind.key:
+            assert declared.type.default not in stored, f"{kind.name} lacks {declared.name}"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 26, -1, 2**64])
+@pytest.mark.parametrize("entity_set", KINDS)
+def test_every_small_company_is_taken(entity_set: str, seed: int) -> None:
+    assert_taken(table_of(entity_set, SampleSize.SMALL, seed))
+
+
+@pytest.mark.parametrize("entity_set", KINDS)
+def test_the_medium_company_is_taken(entity_set: str) -> None:
+    assert_taken(table_of(entity_set, SampleSize.MEDIUM, seed=1))
+
+
+def test_cells_are_in_the_form_in_which_the_service_writes_them() -> None:
+    for table in sample_company(SampleSize.SMALL):
+        kind = MODEL.by_name[table.entity_set].type
+        for row in table.rows:
+            for declared, cell in zip(kind.properties, row, strict=True):
+                assert not cell or declared.type.to_text(declared.type.from_text(cell)) == cell
