@@ -36,11 +36,11 @@ bench: .venv/.test ## the benchmark, with its figures as a table
 	@$(BIN)/python bench/run.py $(ARGS)
 
 docs: .venv/.run ## generate docs/reference anew
-	@$(BIN)/comptoir reference docs/reference
+	@$(BIN)/python tools/reference.py docs/reference
 
 migration: .venv/.run ## generate a migration: make migration NAME='add the kind vendor'
 	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the kind vendor'" >&2; exit 1; }
-	@$(BIN)/alembic revision --autogenerate --message "$(NAME)"
+	@$(BIN)/python tools/new_migration.py "$(NAME)"
 
 # Each file is resolved within the pins of those before it, for every Python and platform at once.
 LOCK := $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3.11 \

@@ -1,26 +1,28 @@
-"""Loading a file: checked whole first, then written in units, going on where it was interrupted."""
+"""Loading rows: checked whole first, then written in units, going on where it was interrupted."""
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
+from comptoir.edm.entity import UniqueRule
 from comptoir.edm.model import EntitySet
+from comptoir.errors import OperatorError
 from comptoir.plan.load import (
     Columns,
     HeaderFault,
     LoadFault,
     LoadPlan,
-    LoadRow,
+    LoadRows,
+    Values,
     bind_chunk,
     bind_columns,
-    identities,
 )
-from comptoir.plan.read import EVERYTHING, CountPlan
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.plan.target import Company
-from comptoir.request.tabular import Chunk, FileFault, file_digest, read_chunks
+from comptoir.request.tabular import ROWS_PER_CHUNK, Chunk, FileFault, Source
 from comptoir.store.protocol import Store
 
 FAULTS_KEPT = 20
@@ -29,12 +31,18 @@ FAULTS_KEPT = 20
 LOADED_BY = "comptoir load"
 """Who the change log says wrote what was loaded."""
 
+_REGISTER_KIB = 32_768
+
 Progress = Callable[[str, int, int], None]
 """Told the stage (`check` or `write`), the rows done, and the rows in all (0 while unknown)."""
 
 
 class LoadReport(msgspec.Struct):
-    """What became of a file, in rows; `faults` are the first of those that were refused."""
+    """What became of a source, in rows; `faults` are the first of those that were refused.
+
+    `written` is whether it was written, but for the rows that were refused; `resumed_at` is how
+    many of its rows an interrupted load had written before.
+    """
 
     rows: int = 0
     inserted: int = 0
@@ -42,100 +50,133 @@ class LoadReport(msgspec.Struct):
     unchanged: int = 0
     refused: int = 0
     resumed_at: int = 0
+    written: bool = False
     faults: list[LoadFault] = msgspec.field(default_factory=list)
 
 
+class _Part(msgspec.Struct, frozen=True):
+    """Some rows of a source: how many, which of them fit their columns, what is wrong with others.
+
+    `rows` is None where no column could be bound.
+    """
+
+    size: int
+    rows: LoadRows | None
+    faults: list[LoadFault]
+
+
 class Loader:
-    """Loads files into one company."""
+    """Loads sources into one company."""
 
     def __init__(self, store: Store, company: Company, progress: Progress) -> None:
         self._store = store
         self._company = company
         self._progress = progress
 
-    async def load(self, path: Path, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
-        """Check a file whole, then write its rows.
+    async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
+        """Check a source whole, then write its rows.
 
         With a fault in it nothing is written, or with `keep_good` the good rows are; the report
-        tells the faults. A file that cannot be read to its end is refused whole either way.
+        tells the faults. A source that cannot be read to its end is refused whole either way.
+        Raises `Refusal` when the store does not take what was checked, and `OperatorError` when
+        there is no room to check it; the same call goes on from what was written by then.
         """
         report = LoadReport()
         register = _Register()
         try:
-            await self._check(path, entity_set, register, report)
+            await self._check(source, entity_set, register, report)
             if report.refused == 0 or keep_good:
-                await self._write(path, entity_set, register, report)
+                await self._write(source, entity_set, register, report)
+                report.written = True
         except FileFault as fault:
             report.refused += 1
             report.faults.append(LoadFault(fault.line, "", fault.reason))
-        except HeaderFault as fault:
-            report.refused += 1
-            report.faults.append(LoadFault(1, "", str(fault)))
+        except sqlite3.Error as fault:
+            raise OperatorError(
+                f"cannot keep what the check needs in the temporary folder: {fault}. "
+                "Free some space there, or name another one with TMPDIR."
+            ) from fault
         finally:
             register.close()
         return report
 
     async def _check(
-        self, path: Path, entity_set: EntitySet, register: "_Register", report: LoadReport
+        self, source: Source, entity_set: EntitySet, register: "_Register", report: LoadReport
     ) -> None:
-        everything = CountPlan(entity_set, self._company, EVERYTHING)
-        holds_records = await self._store.count(everything) > 0
-        for chunk, columns in _bound_chunks(path, entity_set):
-            rows, faults = bind_chunk(columns, chunk)
-            faults += [LoadFault(each.line, "", each.reason) for each in chunk.broken]
-            faults += register.repeated(columns, rows)
-            if holds_records:
-                faults += await self._conflicts(columns, rows)
+        holds_records = await self._holds_records(entity_set)
+        for part in _parts(source, entity_set):
+            faults = part.faults
+            if part.rows is not None:
+                own = await self._own_records(part.rows) if holds_records else {}
+                faults = faults + _lacking(part.rows, own)
+                for rule in part.rows.columns.rules:
+                    identities = part.rows.identities(rule, own)
+                    faults += register.repeated(rule, part.rows.lines, identities)
+                    if holds_records and rule is not part.rows.columns.matched_by:
+                        faults += await self._conflicts(part.rows, rule, identities)
             lines = {fault.line for fault in faults}
             register.refuse(lines)
             report.refused += len(lines)
             report.faults += faults[: FAULTS_KEPT - len(report.faults)]
-            report.rows += _size(chunk)
+            report.rows += part.size
             self._progress("check", report.rows, 0)
+            # whoever wants to interrupt the check is heard
+            await asyncio.sleep(0)
 
-    async def _conflicts(self, columns: Columns, rows: list[LoadRow]) -> list[LoadFault]:
+    async def _holds_records(self, entity_set: EntitySet) -> bool:
+        order = default_order(entity_set)
+        first = PagePlan(entity_set, self._company, EVERYTHING, order, None, limit=1)
+        return any([rows async for rows in self._store.page(first)])
+
+    async def _own_records(self, rows: LoadRows) -> dict[Values | None, Row]:
+        """The records that the rows match, where checking them takes more than the rows tell."""
+        columns = rows.columns
+        if not (columns.lacking or columns.incomplete):
+            return {}
+        return await self._stored(columns.entity_set, columns.matched_by, rows.matches())
+
+    async def _stored(
+        self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[Values | None]
+    ) -> dict[Values | None, Row]:
+        wanted = [each for each in identities if each is not None]
+        found = await self._store.matching(self._company, entity_set, rule.properties, wanted)
+        return dict(found)
+
+    async def _conflicts(
+        self, rows: LoadRows, rule: UniqueRule, identities: Sequence[Values | None]
+    ) -> list[LoadFault]:
         """The rows that repeat a unique value of a stored record that is not theirs."""
-        entity_set = columns.entity_set
-        by_rule: dict[str, list[tuple[LoadRow, tuple[str | int, ...]]]] = {}
-        for row in rows:
-            for name, values in identities(columns, row):
-                by_rule.setdefault(name, []).append((row, values))
-        own = by_rule.pop(", ".join(columns.matched_by), [])
-        own_identity = {row.line: values for row, values in own}
-        positions = entity_set.type.position
+        columns = rows.columns
+        found = await self._stored(columns.entity_set, rule, identities)
+        if not found:
+            return []
+        kind = columns.entity_set.type
         faults: list[LoadFault] = []
-        for rule in entity_set.type.unique:
-            wanted = by_rule.get(rule.name, [])
-            found = await self._store.matching(
-                self._company, entity_set, rule.properties, [values for _, values in wanted]
-            )
-            for row, values in wanted:
-                held = found.get(values)
-                if held is None:
-                    continue
-                identity = tuple([held[positions[name] + 1] for name in columns.matched_by])
-                if identity != own_identity.get(row.line):
-                    key = held[positions[entity_set.type.key] + 1]
-                    faults.append(
-                        LoadFault(row.line, rule.name, f"has the value of the record {key}.")
-                    )
+        for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
+            held = found.get(values)
+            if held is None:
+                continue
+            names = columns.matched_by.properties
+            if match != tuple([held[kind.position[name] + 1] for name in names]):
+                key = held[kind.position[kind.key] + 1]
+                faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
         return faults
 
     async def _write(
-        self, path: Path, entity_set: EntitySet, register: "_Register", report: LoadReport
+        self, source: Source, entity_set: EntitySet, register: "_Register", report: LoadReport
     ) -> None:
-        digest = file_digest(path)
-        done = 0
+        digest = source.digest()
         report.resumed_at = await self._store.load_mark(self._company, entity_set, digest)
-        for chunk, columns in _bound_chunks(path, entity_set):
-            done += _size(chunk)
+        done = 0
+        for unit in _units(_parts(source, entity_set)):
+            done += sum(part.size for part in unit)
             if done <= report.resumed_at:
                 continue
-            rows, _ = bind_chunk(columns, chunk)
+            good = [register.good(part.rows) for part in unit if part.rows is not None]
             plan = LoadPlan(
                 self._company,
-                columns,
-                register.good(rows),
+                entity_set,
+                good,
                 LOADED_BY,
                 digest,
                 done,
@@ -148,60 +189,118 @@ class Loader:
             self._progress("write", done, report.rows)
 
 
-def _bound_chunks(path: Path, entity_set: EntitySet) -> Iterator[tuple[Chunk, Columns]]:
+def _parts(source: Source, entity_set: EntitySet) -> Iterator[_Part]:
     known: dict[tuple[str, ...], Columns] = {}
-    for chunk in read_chunks(path):
-        if chunk.columns not in known:
-            known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-        yield chunk, known[chunk.columns]
+    for chunk in source.chunks():
+        faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
+        rows: LoadRows | None = None
+        if chunk.rows or chunk.head is not None:
+            try:
+                if chunk.columns not in known:
+                    known[chunk.columns] = bind_columns(entity_set, chunk.columns)
+            except HeaderFault as fault:
+                faults += _of_header(chunk, fault)
+            else:
+                rows, refused = bind_chunk(known[chunk.columns], chunk)
+                faults += refused
+        yield _Part(chunk.size, rows, faults)
 
 
-def _size(chunk: Chunk) -> int:
-    return len(chunk.rows) + len(chunk.broken)
+def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
+    """The fault of a head is that of the whole file, unless each record has its own."""
+    if chunk.head is not None:
+        column = f"{fault.column}: " if fault.column else ""
+        raise FileFault(chunk.head, f"{column}{fault.reason}") from None
+    return [LoadFault(line, fault.column, fault.reason) for line in chunk.lines]
+
+
+def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """Parts put together to what one transaction writes."""
+    unit: list[_Part] = []
+    size = 0
+    for part in parts:
+        if unit and size + part.size > ROWS_PER_CHUNK:
+            yield unit
+            unit, size = [], 0
+        unit.append(part)
+        size += part.size
+    if unit:
+        yield unit
+
+
+def _lacking(rows: LoadRows, own: Mapping[Values | None, Row]) -> list[LoadFault]:
+    """The rows without a record of theirs, when the file leaves out what a new record needs."""
+    if not rows.columns.lacking:
+        return []
+    name = rows.columns.lacking[0]
+    reason = "is not in the file, but a new record needs it."
+    return [
+        LoadFault(line, name, reason)
+        for line, match in zip(rows.lines, rows.matches(), strict=True)
+        if match not in own
+    ]
 
 
 class _Register:
-    """Which identities a file has had, and which of its lines are refused; kept on disk."""
+    """Which identities a source has had, and which of its lines are refused; kept on disk."""
 
     def __init__(self) -> None:
         # a database without a name is a temporary file, of which a bounded part is in memory
         self._kept = sqlite3.connect("", isolation_level=None)
         self._kept.execute("PRAGMA synchronous=OFF")
-        self._kept.execute("CREATE TABLE seen (digest BLOB PRIMARY KEY, line) WITHOUT ROWID")
+        self._kept.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
         self._kept.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
         self._kept.execute("BEGIN")
+        self._tables: dict[tuple[str, ...], str] = {}
 
-    def repeated(self, columns: Columns, rows: Iterable[LoadRow]) -> list[LoadFault]:
+    def repeated(
+        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[Values | None]
+    ) -> list[LoadFault]:
         """The rows that repeat the key or a unique value of a row before them."""
+        table = self._table(rule)
+        # no text holds a NUL, so no two lists of values are joined to the same text
+        entries = [
+            (values[0] if len(values) == 1 else "\0".join(map(str, values)), line)
+            for values, line in zip(identities, lines, strict=True)
+            if values is not None
+        ]
+        before = self._kept.total_changes
+        self._kept.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608
+        if self._kept.total_changes - before == len(entries):
+            return []
+        find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608
         faults: list[LoadFault] = []
-        for row in rows:
-            for name, values in identities(columns, row):
-                digest = blake2b(msgspec.json.encode((name, values)), digest_size=16).digest()
-                first = self._kept.execute(
-                    "INSERT INTO seen VALUES (?, ?) ON CONFLICT DO UPDATE SET line = line "
-                    "RETURNING line",
-                    (digest, row.line),
-                ).fetchall()[0][0]
-                if first != row.line:
-                    faults.append(LoadFault(row.line, name, f"repeats line {first}."))
+        for identity, line in entries:
+            first = self._kept.execute(find, (identity,)).fetchone()[0]
+            if first != line:
+                faults.append(LoadFault(line, rule.name, f"repeats line {first}."))
         return faults
+
+    def _table(self, rule: UniqueRule) -> str:
+        table = self._tables.get(rule.properties)
+        if table is None:
+            table = self._tables[rule.properties] = f"seen_{len(self._tables)}"
+            self._kept.execute(f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID")
+        return table
 
     def refuse(self, lines: Iterable[int]) -> None:
         """Keep lines as refused."""
         self._kept.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
 
-    def good(self, rows: list[LoadRow]) -> list[LoadRow]:
+    def good(self, rows: LoadRows) -> LoadRows:
         """The rows that are not refused."""
-        if not rows:
+        if not rows.lines:
             return rows
-        lines = {
+        refused = {
             line
             for (line,) in self._kept.execute(
-                "SELECT line FROM refused WHERE line BETWEEN ? AND ?", (rows[0].line, rows[-1].line)
+                "SELECT line FROM refused WHERE line BETWEEN ? AND ?",
+                (rows.lines[0], rows.lines[-1]),
             )
         }
-        return [row for row in rows if row.line not in lines] if lines else rows
+        return rows.only([line not in refused for line in rows.lines]) if refused else rows
 
     def close(self) -> None:
         """Drop what was kept."""
-        self._kept.close()
+        with suppress(sqlite3.Error):
+            self._kept.close()

@@ -11,6 +11,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.edm.scalar import NO_GUID
 from comptoir.errors import (
     COMPANY_NOT_FOUND,
+    ENTITY_CHANGED,
     INVALID_URL,
     METHOD_NOT_ALLOWED,
     PRECONDITION_REQUIRED,
@@ -29,7 +30,7 @@ from comptoir.request.headers import (
     names_protocol,
     require_json,
 )
-from comptoir.request.options import QueryOptions, continued, parse_options
+from comptoir.request.options import NO_OPTIONS, QueryOptions, continued, parse_options
 from comptoir.request.path import parse_path
 from comptoir.request.payload import parse_object
 from comptoir.response.answer import Answer, Header
@@ -261,12 +262,19 @@ class Service:
         content = await request.read_body()
         if_match = entity_tags(request.headers, b"if-match")
         none_match = entity_tags(request.headers, b"if-none-match")
-        if key is None or (if_match is None and not (none_match and none_match.any)):
+        must_not_exist = none_match is not None and none_match.any
+        if key is None or (if_match is None and not must_not_exist):
             raise _precondition_required(
                 "Updating a record needs If-Match with the record's @odata.etag, or * for any. "
                 "Read the record to get its tag."
             )
         body = parse_object(content)
+        if if_match is not None and must_not_exist:
+            raise Refusal(
+                ENTITY_CHANGED,
+                "If-Match asks for a record and If-None-Match: * for none. Send one of them.",
+                target="If-None-Match",
+            )
         by, company = request.principal.subject, _under(context)
         if if_match is not None:
             values = bind_update(entity_set.type, body)
@@ -303,7 +311,7 @@ class Service:
         records, company = context.records, context.company
         headers = self._headers(context)
         headers.append((b"etag", records.tag(company, row).encode()))
-        return Answer(status, headers, records.record(self._base_url, company, row, alone=True))
+        return Answer(status, headers, records.record(self._base_url, company, row))
 
     def _headers(self, context: Context) -> list[Header]:
         return [(b"content-type", context.records.media_type), (b"odata-version", b"4.0")]
@@ -320,6 +328,8 @@ def _precondition_required(message: str) -> Refusal:
 
 
 def _refuse_options(options: QueryOptions, what: str) -> None:
+    if options is NO_OPTIONS:
+        return
     for name in options.given:
         raise Refusal(
             INVALID_URL,

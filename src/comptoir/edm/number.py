@@ -2,6 +2,7 @@
 
 import re
 from decimal import Context, Decimal, Inexact
+from functools import lru_cache
 
 import msgspec
 from typing_extensions import override
@@ -86,6 +87,11 @@ def decimal_text(stored: int) -> str:
     return f"{sign}{whole}.{rest:05d}".rstrip("0")
 
 
+@lru_cache(4_096)
+def _decimal_wire(stored: Stored) -> Wire:
+    return msgspec.Raw(decimal_text(int(stored)).encode())
+
+
 class DecimalNumber(_Number):
     """A number of 18 digits, 5 of them decimals; stored as a whole number of hundred-thousandths.
 
@@ -125,11 +131,7 @@ class DecimalNumber(_Number):
             f"holds {SCALE} digits after the point, and is never rounded. Send fewer digits."
         )
 
-    @staticmethod
-    def _wire(stored: Stored) -> Wire:
-        return msgspec.Raw(decimal_text(int(stored)).encode())
-
-    to_wire = _wire
+    to_wire = staticmethod(_decimal_wire)
 
     @override
     def to_text(self, stored: Stored) -> str:

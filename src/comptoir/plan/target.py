@@ -39,11 +39,12 @@ def company_of(segments: tuple[Segment, ...]) -> str | None:
     if not segments or segments[0].name != COMPANIES or segments[0].key is None:
         return None
     parts = segments[0].key
-    if len(parts) != 1 or parts[0].name not in (None, "id") or not is_guid(parts[0].text):
+    first = parts[0]
+    if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
         raise Refusal(
             INVALID_URL, f"The company's id must be a Guid: {COMPANIES}(<guid>).", target=COMPANIES
         )
-    return parts[0].text.lower()
+    return first.text.lower()
 
 
 def resolve(model: Model, segments: tuple[Segment, ...], company_id: str | None) -> Target:

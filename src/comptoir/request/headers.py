@@ -12,6 +12,7 @@ Headers = Mapping[bytes, bytes]
 
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 _METADATA_LEVELS = ("minimal", "none", "full")
+_COUNTED_DIGITS = 9
 
 
 def combined(pairs: Iterable[tuple[bytes, bytes]]) -> Headers:
@@ -77,7 +78,9 @@ def max_page_size(headers: Headers) -> int | None:
         if name.strip().lower() in ("odata.maxpagesize", "maxpagesize"):
             digits = value.strip().strip('"')
             # a preference that cannot be honoured is ignored, not refused (RFC 7240, section 2)
-            return int(digits) if digits.isascii() and digits.isdigit() and digits[:9] else None
+            if not (digits.isascii() and digits.isdigit()):
+                return None
+            return int(digits) if len(digits) <= _COUNTED_DIGITS else 10**_COUNTED_DIGITS
     return None
 
 

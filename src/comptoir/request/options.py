@@ -1,6 +1,7 @@
 """System query options (OData URL Conventions 4.01, section 5.1): names to texts."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -32,7 +33,7 @@ class QueryOptions(msgspec.Struct, frozen=True):
     filter: str | None = None
     orderby: str | None = None
     top: int | None = None
-    count: bool = False
+    count: bool | None = None
     skiptoken: str | None = None
 
     @property
@@ -42,7 +43,7 @@ class QueryOptions(msgspec.Struct, frozen=True):
             "$filter": self.filter is not None,
             "$orderby": self.orderby is not None,
             "$top": self.top is not None,
-            "$count": self.count,
+            "$count": self.count is not None,
             "$skiptoken": self.skiptoken is not None,
         }
         return tuple(name for name, is_given in held.items() if is_given)
@@ -50,7 +51,11 @@ class QueryOptions(msgspec.Struct, frozen=True):
 
 NO_OPTIONS = QueryOptions()
 
+QUERIES_KEPT = 1_000
+"""How many parsed query strings are kept, for those who ask again."""
 
+
+@lru_cache(QUERIES_KEPT)
 def parse_options(query: str) -> QueryOptions:
     """Read the system options of a query string; `+` is a blank, other options are ignored.
 
@@ -100,14 +105,14 @@ def continued(query: str, token: str) -> str:
 
 
 def _typed(texts: Mapping[str, str]) -> QueryOptions:
-    count = texts.get("$count", "false").strip().lower()
-    if count not in ("true", "false"):
+    count = texts["$count"].strip().lower() if "$count" in texts else None
+    if count not in (None, "true", "false"):
         raise Refusal(INVALID_URL, "$count must be true or false.", target="$count")
     return QueryOptions(
         filter=texts.get("$filter"),
         orderby=texts.get("$orderby"),
         top=None if "$top" not in texts else _whole("$top", texts["$top"].strip()),
-        count=count == "true",
+        count=None if count is None else count == "true",
         skiptoken=texts.get("$skiptoken"),
     )
 

@@ -1,6 +1,7 @@
 """Paths: `companies(<guid>)/contactsExt(<key>)` (OData URL Conventions 4.01, section 4)."""
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
 import msgspec
@@ -9,6 +10,9 @@ from comptoir.errors import INVALID_URL, Refusal
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(r"(?:([A-Za-z_]\w*)=)?(?:'((?:[^']|'')*)'|([^',=()\s]+))", re.ASCII)
+
+SEGMENTS_KEPT = 4_096
+"""How many parsed segments are kept: paths begin alike, and records are asked for again."""
 
 
 class KeyPart(msgspec.Struct, frozen=True):
@@ -37,6 +41,7 @@ def parse_path(path: str) -> tuple[Segment, ...]:
     return tuple(_segment(text) for text in texts)
 
 
+@lru_cache(SEGMENTS_KEPT)
 def _segment(text: str) -> Segment:
     if "%" in text:
         try:

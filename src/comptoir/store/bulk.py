@@ -1,18 +1,17 @@
 """Loading: the unit of work of many rows, by the same rules as a unit of one."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Sequence
+from itertools import repeat
 from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.entity import Followed, UniqueRule
+from comptoir.edm.entity import Followed
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.edm.scalar import Guid
-from comptoir.errors import PARAM_NOT_PROVIDED, Refusal
-from comptoir.plan.load import Columns, LoadPlan, LoadRow, Values
+from comptoir.plan.load import LoadPlan, LoadRows, Values
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import ManyQueries, Prepared, Statement
+from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
@@ -38,24 +37,25 @@ def load_unit(
     A column that the file gives is kept, computed ones too; derivation fills what it leaves out.
     Raises `Refusal` when a row must not be written; then none of them is.
     """
-    loading = _Loading(plan, statements, ledger)
-    yield from loading.rows()
+    loaded = Loaded()
+    for rows in plan.parts:
+        yield from _Part(plan, rows, statements, ledger, loaded).write()
     yield from _move_mark(plan, statements)
-    return loading.loaded
+    return loaded
 
 
 def matching(
     company_id: str,
     entity_set: EntitySet,
     names: tuple[str, ...],
-    wanted: list[Values],
+    wanted: Sequence[Values],
     statements: Statements,
 ) -> Generator[Statement, list[Row], dict[Values, Row]]:
     """The records that have some of the wanted values of these properties, by those values."""
     positions = [entity_set.type.position[name] + 1 for name in names]
     found: dict[Values, Row] = {}
     for start in range(0, len(wanted), LOOKUP):
-        part = wanted[start : start + LOOKUP]
+        part = list(wanted[start : start + LOOKUP])
         # the last is repeated, so that the statement of a whole part serves the rest as well
         part += [part[-1]] * (LOOKUP - len(part) if len(wanted) > LOOKUP else 0)
         prepared = statements.writes.matches(entity_set, names, len(part))
@@ -65,128 +65,139 @@ def matching(
     return found
 
 
-class _Loading:
-    def __init__(self, plan: LoadPlan, statements: Statements, ledger: Ledger) -> None:
-        self.loaded = Loaded()
+class _Part:
+    """Rows that give the same columns, on their way into the table."""
+
+    def __init__(
+        self,
+        plan: LoadPlan,
+        rows: LoadRows,
+        statements: Statements,
+        ledger: Ledger,
+        loaded: Loaded,
+    ) -> None:
         self._plan = plan
-        self._columns: Columns = plan.columns
-        self._set = plan.columns.entity_set
-        self._kind = plan.columns.entity_set.type
+        self._rows = rows
+        self._set = plan.entity_set
+        self._kind = plan.entity_set.type
         self._statements = statements
         self._ledger = ledger
-        self._names = plan.columns.names
-        self._at = {name: at for at, name in enumerate(self._names)}
-        self._writes: dict[str, list[Values]] = {}
+        self._loaded = loaded
+        self._names = tuple(rows.columns.position)
+        missing = [each for each in self._kind.derivations if each.target not in self._names]
+        self._derives = bool(missing)
         # a derivation that looks at other records must see those of the rows before it
-        self._looks = any(
-            isinstance(rule, Followed) and rule.target not in self._at
-            for rule in self._kind.derivations
-        )
+        self._looks = any(isinstance(each, Followed) for each in missing)
 
-    def rows(self) -> Steps:
-        identities = [self._identity(row) for row in self._plan.rows]
-        wanted = [each for each in dict.fromkeys(identities) if each is not None]
+    def write(self) -> Steps:
+        matches = self._rows.matches()
+        wanted = [each for each in matches if each is not None]
+        names = self._rows.columns.matched_by.properties
         existing = yield from matching(
-            self._plan.company.id,
-            self._set,
-            self._columns.matched_by,
-            wanted,
-            self._statements,
+            self._plan.company.id, self._set, names, wanted, self._statements
         )
-        for row, identity in zip(self._plan.rows, identities, strict=True):
-            given = dict(zip(self._names, row.values, strict=True))
-            current = None if identity is None else existing.get(identity)
-            if current is None:
-                yield from self._insert(given)
-            else:
-                yield from self._update(given, current)
-            if self._looks:
-                yield from self._flush()
-        yield from self._flush()
+        records = [None if each is None else existing.get(each) for each in matches]
+        if self._looks:
+            for number, record in enumerate(records):
+                yield from self._write(self._rows.alone(number), [record])
+        else:
+            yield from self._write(self._rows, records)
 
-    def _identity(self, row: LoadRow) -> Values | None:
-        values = tuple(
-            [
-                row.values[self._at[name]]
-                if name in self._at
-                else self._kind.by_name[name].type.default
-                for name in self._columns.matched_by
-            ]
-        )
-        rule = next(
-            (each for each in self._kind.unique if each.properties == self._columns.matched_by),
-            UniqueRule(self._columns.matched_by),
-        )
-        return None if rule.blank_is_free and values == ("",) else values
+    def _write(self, rows: LoadRows, records: Sequence[Row | None]) -> Steps:
+        if all(records):
+            new = None
+        elif any(records):
+            new = rows.only([record is None for record in records])
+        else:
+            new = rows
+        if new is not None:
+            yield from self._insert(new)
+        for number, record in enumerate(records):
+            if record is not None:
+                yield from self._update(
+                    dict(zip(self._names, rows.at(number), strict=True)), record
+                )
 
-    def _insert(self, given: Mapping[str, Stored]) -> Steps:
-        kind = self._kind
-        record = {each.name: given.get(each.name, each.type.default) for each in kind.properties}
-        if kind.key not in given:
-            record[kind.key] = self._new_key()
+    def _insert(self, rows: LoadRows) -> Steps:
+        kind, count = self._kind, len(rows.lines)
+        columns: dict[str, Sequence[Stored]] = {}
         for each in kind.properties:
-            if each.numbered and each.name not in given:
-                yield from self._flush()
-                highest = self._statements.writes.highest(self._set, each.name)
-                rows = yield run(highest, self._plan.company.id)
-                record[each.name] = next_free(each.name, rows[0][0])
-        yield from self._derive(record, given, frozenset(record))
-        number, at = self._ledger.take()
-        if kind.modified_at is not None and kind.modified_at.name not in given:
-            record[kind.modified_at.name] = at
-        self._write(
-            self._statements.writes.insert(self._set),
-            (self._plan.company.id, number, *record.values()),
-        )
-        self._ledger.note(number, self._set.name, record[kind.key], CREATE, self._plan.by)
-        self.loaded.inserted += 1
+            given = rows.values(each.name)
+            if given is not None:
+                columns[each.name] = given
+            elif each.name == kind.key:
+                columns[each.name] = [str(uuid4()) for _ in range(count)]
+            elif each.numbered:
+                columns[each.name] = yield from self._free_numbers(each.name, count)
+            else:
+                columns[each.name] = [each.type.default] * count
+        if self._derives:
+            yield from self._derive_columns(rows, columns)
+        numbers: list[Stored] = []
+        moments: list[Stored] = []
+        for key in columns[kind.key]:
+            number, at = self._ledger.take()
+            self._ledger.note(number, self._set.name, key, CREATE, self._plan.by)
+            numbers.append(number)
+            moments.append(at)
+        stamp = kind.modified_at
+        if stamp is not None and stamp.name not in self._names:
+            columns[stamp.name] = moments
+        insert = self._statements.writes.insert(self._set)
+        bound = [repeat(self._plan.company.id, count), numbers, *columns.values()]
+        ordered = [bound[place] for place in insert.places]
+        yield ManyQueries(insert.text, list(zip(*ordered, strict=True)))
+        self._loaded.inserted += count
 
-    def _new_key(self) -> Stored:
-        if not isinstance(self._kind.key_property.type, Guid):
-            raise Refusal(
-                PARAM_NOT_PROVIDED, f"A new record of {self._set.name} needs a {self._kind.key}."
+    def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:
+        highest = self._statements.writes.highest(self._set, name)
+        rows = yield run(highest, self._plan.company.id)
+        numbers: list[Stored] = []
+        last: Stored | None = rows[0][0]
+        for _ in range(count):
+            last = next_free(name, last)
+            numbers.append(last)
+        return numbers
+
+    def _derive_columns(self, rows: LoadRows, columns: dict[str, Sequence[Stored]]) -> Steps:
+        every = frozenset(columns)
+        changing = {each.target: list(columns[each.target]) for each in self._kind.derivations}
+        columns |= changing
+        for number in range(len(rows.lines)):
+            record = {name: column[number] for name, column in columns.items()}
+            given = dict(zip(self._names, rows.at(number), strict=True))
+            derived = yield from derive(
+                self._plan.company.id, self._set, record, given, every, self._statements
             )
-        return str(uuid4())
+            for name in derived:
+                changing[name][number] = record[name]
 
-    def _update(self, given: Mapping[str, Stored], current: Row) -> Steps:
+    def _update(self, given: dict[str, Stored], current: Row) -> Steps:
         kind = self._kind
         record = dict(zip(kind.by_name, current[1:], strict=True))
         changed = {name for name, value in given.items() if record[name] != value}
         if not changed:
-            self.loaded.unchanged += 1
+            self._loaded.unchanged += 1
             return
         key = record[kind.key]
         record.update(given)
-        changed |= yield from self._derive(record, given, frozenset(changed))
+        changed |= yield from derive(
+            self._plan.company.id, self._set, record, given, frozenset(changed), self._statements
+        )
         number, at = self._ledger.take()
         if kind.modified_at is not None and kind.modified_at.name not in given:
             record[kind.modified_at.name] = at
             changed.add(kind.modified_at.name)
         names = tuple([name for name in record if name in changed])
-        self._write(
-            self._statements.writes.update(self._set, names),
-            (self._plan.company.id, key, number, *[record[name] for name in names]),
-        )
+        values = (self._plan.company.id, key, number, *[record[name] for name in names])
+        yield run(self._statements.writes.update(self._set, names), *values)
         self._ledger.note(number, self._set.name, key, UPDATE, self._plan.by)
-        self.loaded.updated += 1
-
-    def _derive(
-        self, record: dict[str, Stored], given: Mapping[str, Stored], changed: frozenset[str]
-    ) -> Generator[Statement, list[Row], set[str]]:
-        return derive(self._plan.company.id, self._set, record, given, changed, self._statements)
-
-    def _write(self, prepared: Prepared, values: Values) -> None:
-        self._writes.setdefault(prepared.text, []).append(prepared.bind(values))
-
-    def _flush(self) -> Steps:
-        for text, rows in self._writes.items():
-            yield ManyQueries(text, rows)
-        self._writes.clear()
+        self._loaded.updated += 1
 
 
 def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
     marks = statements.service
-    of_file = (plan.company.id, plan.columns.entity_set.name, plan.digest)
+    of_file = (plan.company.id, plan.entity_set.name, plan.digest)
     existing = yield run(marks.load_mark, *of_file)
     if plan.finishes:
         yield run(marks.drop_load_mark, *of_file)

@@ -20,14 +20,18 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
     read = 0
     try:
         with parquet.ParquetFile(path) as file:
+            names = tuple(file.schema_arrow.names)
+            if not file.metadata.num_rows:
+                yield Chunk(names, (), (), text=True, head=0)
             for batch in file.iter_batches(ROWS_PER_CHUNK):
                 columns = [[_text(cell) for cell in column.to_pylist()] for column in batch]
                 lines = range(read + 1, read + batch.num_rows + 1)
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
-                yield Chunk(tuple(batch.schema.names), lines, rows, text=True)
+                yield Chunk(names, lines, rows, text=True, head=0)
     except arrow.ArrowException as fault:
-        raise FileFault(0, f"the file is not Parquet: {str(fault)[:200]}.") from None
+        reason = " ".join(str(fault).split())
+        raise FileFault(0, f"the file is not Parquet: {reason[:200]}.") from None
 
 
 def _text(cell: object) -> str:

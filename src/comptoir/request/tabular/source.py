@@ -1,11 +1,13 @@
-"""Which reader a file's name asks for."""
+"""Where rows come from: a file, whose name says how it is read, or a table that is being made."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
-from comptoir.request.tabular.chunk import Chunk
+from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
 from comptoir.request.tabular.columnar import read_parquet
 from comptoir.request.tabular.documents import read_json, read_ndjson
 from comptoir.request.tabular.separated import read_csv
@@ -18,12 +20,67 @@ SUFFIXES = tuple(_READERS)
 """The endings of the files that can be read."""
 
 
-def read_chunks(path: Path) -> Iterator[Chunk]:
-    """Read a file, a chunk at a time; raises `FileFault` where it breaks."""
-    return _READERS[path.suffix](path)
+class Source(Protocol):
+    """Rows that can be read from the beginning more than once, and are the same each time."""
+
+    def digest(self) -> str:
+        """By what a load that was interrupted knows the source again: 64 hexadecimal digits."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, a chunk at a time; raises `FileFault` where they cannot be read."""
 
 
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes, by which a load that was interrupted knows it again."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+class FileSource:
+    """The rows of a file; raises `FileFault` as well when the file changes between two readings."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, ...] | None = None
+
+    def digest(self) -> str:
+        with self._path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def chunks(self) -> Iterator[Chunk]:
+        try:
+            self._stay_the_same()
+            for chunk in _READERS[self._path.suffix](self._path):
+                yield chunk
+                self._stay_the_same()
+        except OSError as fault:
+            raise FileFault(0, f"the file cannot be read: {fault.strerror or fault}.") from None
+
+    def _stay_the_same(self) -> None:
+        status = self._path.stat()
+        now = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._seen is not None and now != self._seen:
+            raise FileFault(0, "the file was changed while it was being loaded. Load it again.")
+        self._seen = now
+
+
+class TableSource:
+    """The rows of a table in text form, which `rows` makes anew at each call.
+
+    `identity` says what they are: tables that have it in common have the same rows.
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        columns: tuple[str, ...],
+        rows: Callable[[], Iterable[Sequence[str]]],
+    ) -> None:
+        self._identity = identity
+        self._columns = columns
+        self._rows = rows
+
+    def digest(self) -> str:
+        return hashlib.sha256(self._identity.encode()).hexdigest()
+
+    def chunks(self) -> Iterator[Chunk]:
+        rows = iter(self._rows())
+        done = 0
+        while part := list(islice(rows, ROWS_PER_CHUNK)):
+            lines = range(done + 1, done + len(part) + 1)
+            done += len(part)
+            yield Chunk(self._columns, lines, part, text=True, head=0)

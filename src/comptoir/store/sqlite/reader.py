@@ -7,7 +7,7 @@ starts anew on a thread. A shape of statement that did so once goes there at onc
 
 import sqlite3
 from collections.abc import AsyncIterator
-from time import perf_counter
+from time import thread_time
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.read import PagePlan, Row
@@ -23,7 +23,7 @@ SLICE = 25
 """Records per turn of the event loop."""
 
 BUDGET = 0.002
-"""Seconds that one statement may hold the event loop."""
+"""Seconds of work that one statement may do in the event loop."""
 
 STEPS = 500
 """Steps of the database's machine between looks at the clock: some ten microseconds."""
@@ -41,7 +41,7 @@ class Reader:
         self._turns = Turns()
         self._slow: set[str] = set()
         self._deadline = 0.0
-        connection.set_progress_handler(lambda: perf_counter() > self._deadline, STEPS)
+        connection.set_progress_handler(lambda: thread_time() > self._deadline, STEPS)
 
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that gives few; raises `Refusal` as `Scans.run` does."""
@@ -54,31 +54,31 @@ class Reader:
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
         """
         seek, left = plan.seek, plan.limit
-        while left > 0:
+        slow = False
+        while left > 0 and not slow:
             size = min(SLICE, left)
-            started = perf_counter()
+            started = thread_time()
             rows = self._within_budget(self._statements.page(_part(plan, seek, size)))
+            slow = rows is None or thread_time() - started > BUDGET / 4
             if rows is not None:
                 yield rows
                 if len(rows) < size:
                     return
                 left -= size
                 seek = plan.seek_behind(rows[-1])
-            if rows is None or perf_counter() - started > BUDGET / 4:
-                break
-            await self._turns.next()
+                await self._turns.next()
         if left > 0:
             rest = self._statements.page(_part(plan, seek, left))
             rows = await patience(self._scans.run(rest))
             for start in range(0, len(rows), SLICE):
-                await self._turns.next()
                 yield rows[start : start + SLICE]
+                await self._turns.next()
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""
         if query.text in self._slow:
             return None
-        self._deadline = perf_counter() + BUDGET
+        self._deadline = thread_time() + BUDGET
         try:
             return run_statement(self._connection, query)
         except sqlite3.OperationalError as fault:

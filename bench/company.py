@@ -1,0 +1,154 @@
+"""The company that is measured: real records or generated ones, loaded as `comptoir load` would."""
+
+import csv
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from uuid import uuid4
+
+from comptoir.app import open_store, token_issuer
+from comptoir.auth import Scope
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.loading import Loader, LoadReport
+from comptoir.plan.target import Company
+from comptoir.samples import SampleSize, sample_company
+from comptoir.store.migrate import migrate
+from comptoir.store.protocol import Store
+from comptoir.store.sqlite.connection import SCHEME
+
+CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
+CUSTOMER_COUNT = 20_000
+CONTACT_COUNT = 1_500
+PRICED_ITEMS = 1_500
+"""More than the service remembers filters, so that going through all of them meets none twice."""
+
+PRICES_PER_ITEM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A company in a database: its id, a token for it, and what there is to ask for."""
+
+    settings: Settings
+    company_id: str
+    token: str
+    customers_file: Path
+    customers: Sequence[str]
+    contacts: Sequence[str]
+    priced: Sequence[str]
+
+    @property
+    def path(self) -> str:
+        """The path of the company below the server's root."""
+        return f"{self.settings.base_path}/companies({self.company_id})"
+
+
+def settings_in(folder: Path, name: str = "company.db") -> Settings:
+    """The settings of a service whose data lie in a folder."""
+    return Settings(database=f"{SCHEME}{folder / name}", keys=str(folder / "keys"))
+
+
+def write_files(folder: Path, source: Path | None) -> dict[str, Path]:
+    """The files to load, by entity set: those of a folder, or of the sample company.
+
+    The prices are generated in both cases: every item has five of them.
+    """
+    files = {}
+    if source is not None:
+        files = {name: source / f"{name}.csv" for name in (CUSTOMERS, CONTACTS)}
+    else:
+        counts = {CUSTOMERS: CUSTOMER_COUNT, CONTACTS: CONTACT_COUNT}
+        for table in sample_company(SampleSize.MEDIUM):
+            if table.entity_set in counts:
+                rows = islice(table.rows, counts[table.entity_set])
+                name = table.entity_set
+                files[name] = _write(folder / f"{name}.csv", table.columns, rows)
+    columns = ("entryNo", "sourceType", "assetType", "assetNumber", "unitOfMeasure", "unitPrice")
+    files[PRICES] = _write(folder / f"{PRICES}.csv", columns, _prices())
+    return files
+
+
+def _prices() -> Iterator[Sequence[str]]:
+    for number in range(PRICED_ITEMS * PRICES_PER_ITEM):
+        item = f"IT-{number % PRICED_ITEMS:04d}"
+        price = f"{10 + number % 977}.{number % 100:02d}"
+        yield str(number + 1), "All Customers", "Item", item, "PCS", price
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+    return path
+
+
+async def add_company(store: Store) -> Company:
+    """Add a company without records."""
+    return await store.create_company(str(uuid4()), "Benchmark")
+
+
+async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
+    """Load a file into a set of a company."""
+    loader = Loader(store, company, _in_silence)
+    return await loader.load(path, MODEL.by_name[name], keep_good=False)
+
+
+def _in_silence(_stage: str, _done: int, _total: int) -> None:
+    return
+
+
+async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
+    """Make a database in a folder and load the files into a company of its own."""
+    settings = settings_in(folder)
+    migrate(settings.database, MODEL)
+    store = open_store(settings)
+    try:
+        company = await add_company(store)
+        for name, path in files.items():
+            report = await load(store, company, name, path)
+            if report.refused:
+                raise ValueError(f"{path}: {report.faults[0]}")
+    finally:
+        await store.close()
+    scopes = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
+    database = database_file(settings)
+    return Measured(
+        settings,
+        company.id,
+        token_issuer(settings).issue("bench", scopes, None, timedelta(hours=8)),
+        customers_file=files[CUSTOMERS],
+        customers=_keys(database, CUSTOMERS, 5_000),
+        contacts=_keys(database, CONTACTS, 500),
+        priced=[f"IT-{number:04d}" for number in range(PRICED_ITEMS)],
+    )
+
+
+def database_file(settings: Settings) -> Path:
+    """The file of a database."""
+    return Path(settings.database.removeprefix(SCHEME))
+
+
+def copied(settings: Settings, folder: Path) -> Settings:
+    """The same data and keys, in a database file of its own."""
+    copy = settings_in(folder, "copy.db")
+    with sqlite3.connect(database_file(settings)) as source:
+        with sqlite3.connect(database_file(copy)) as target:
+            source.backup(target)
+        target.close()
+    source.close()
+    return copy
+
+
+def _keys(database: Path, name: str, count: int) -> list[str]:
+    """Some keys of a table, in an order that has nothing to do with where the rows lie."""
+    connection = sqlite3.connect(database)
+    try:
+        query = f'SELECT id FROM "{name}" ORDER BY id LIMIT {count}'
+        return [row[0] for row in connection.execute(query)]
+    finally:
+        connection.close()

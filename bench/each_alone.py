@@ -1,0 +1,11 @@
+"""The service, but every write committed on its own: what `comptoir` takes, this takes as well.
+
+It is what group commit is compared with; nothing but the size of the writer's group differs.
+"""
+
+from comptoir.cli import main
+from comptoir.store.sqlite import writer
+
+if __name__ == "__main__":
+    writer.GROUP = 1
+    main()

@@ -1,0 +1,81 @@
+"""The floor: an ASGI application that does nothing but send an answer which it was given.
+
+It runs on the server and the settings of the service, so what the service costs beyond it is what
+the service does. `python bench/floor.py ANSWER`, with the file that `Recorded.keep` wrote.
+"""
+
+import sys
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+from uvicorn import Config, Server
+from wrk import Scenario
+
+from comptoir.http.server import bind
+
+_ADDED_BY_SERVER = {"date", "connection", "transfer-encoding"}
+
+
+class Recorded(msgspec.Struct):
+    """An answer of the service: status, headers, body."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    def keep(self, path: Path) -> Path:
+        """Write the answer to a file."""
+        path.write_bytes(msgspec.msgpack.encode(self))
+        return path
+
+
+def record(url: str, scenario: Scenario) -> Recorded:
+    """What the service at a URL answers to the first request of a scenario."""
+    path = scenario.paths.read_text(encoding="ascii").partition("\n")[0]
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=10)
+    method = "PATCH" if scenario.body else "GET"
+    content = scenario.body.replace("%d", "0").encode() or None
+    connection.request(method, path, content, dict(scenario.headers))
+    with connection.getresponse() as answer:
+        headers = [
+            (name.lower().encode("latin-1"), value.encode("latin-1"))
+            for name, value in answer.getheaders()
+            if name.lower() not in _ADDED_BY_SERVER
+        ]
+        recorded = Recorded(answer.status, headers, answer.read())
+    connection.close()
+    return recorded
+
+
+def main(path: Path) -> None:
+    """Serve the answer to every request, on a free port, until a signal asks to stop."""
+    answer = msgspec.msgpack.decode(path.read_bytes(), type=Recorded)
+    start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+    body = {"type": "http.response.body", "body": answer.body}
+
+    async def application(_: Scope, __: Receive, send: Send) -> None:
+        await send(start)
+        await send(body)
+
+    listener = bind("127.0.0.1", 0)
+    print(f"Serving http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    config = Config(
+        application,
+        http="httptools",
+        ws="none",
+        loop="uvloop",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+    )
+    Server(config).run([listener])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,197 @@
+"""What is measured: each piece is one round of it, with its two sides right behind each other."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from urllib.parse import quote
+
+import floor
+from company import CONTACTS, CUSTOMERS, PRICES, Measured, copied
+from figures import Comparison, Figure, Single
+from processes import Cores, Server, on_core, python_command, running
+from wrk import Run, Scenario, Wrk
+
+HERE = Path(__file__).parent
+CONNECTIONS = 16
+PAGE_CLIENTS = 4
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scenarios:
+    """What clients ask for."""
+
+    read: Scenario
+    price: Scenario
+    price_again: Scenario
+    update: Scenario
+    pages: Scenario
+
+
+def scenarios(measured: Measured, folder: Path) -> Scenarios:
+    """The scenarios over a company, their paths written to a folder."""
+    headers = {"Authorization": f"Bearer {measured.token}"}
+    paging = headers | {"Prefer": f"odata.maxpagesize={PAGE}"}
+    writing = headers | {"Content-Type": "application/json", "If-Match": "*"}
+
+    def paths(name: str, found: Sequence[str]) -> Path:
+        path = folder / name
+        path.write_text("".join(f"{measured.path}/{each}\n" for each in found), encoding="ascii")
+        return path
+
+    def prices(items: Sequence[str]) -> list[str]:
+        filters = [f"assetType eq 'Item' and assetNumber eq '{item}'" for item in items]
+        return [f"{PRICES}?$filter={quote(each)}" for each in filters]
+
+    customers = paths("customers", [f"{CUSTOMERS}({key})" for key in measured.customers])
+    contacts = paths("contacts", [f"{CONTACTS}({key})" for key in measured.contacts])
+    return Scenarios(
+        Scenario("read a customer", customers, headers),
+        Scenario("filter prices", paths("prices", prices(measured.priced)), headers),
+        Scenario(
+            "filter prices again", paths("prices-again", prices(measured.priced[:50])), headers
+        ),
+        # a value that the record does not have yet, or the update would change nothing
+        Scenario("update a contact", contacts, writing, f'{{"addressLine2":"{token_hex(4)} %d"}}'),
+        Scenario("page of contacts", paths("pages", [CONTACTS]), paging),
+    )
+
+
+class Measurements:
+    """The servers, all running at once though one at a time has work, and what they showed."""
+
+    def __init__(self, measured: Measured, folder: Path, cores: Cores, seconds: float) -> None:
+        self._stack = ExitStack()
+        self._measured = measured
+        self._folder = folder
+        self._cores = cores
+        self._seconds = seconds
+        self._wrk = Wrk(cores.load)
+        self._scenarios = scenarios(measured, folder)
+        self._shares: list[float] = []
+        held = self._scenarios
+        against = "µs, the floor"
+        self._floors = {
+            held.read.name: Comparison("read a customer by id", "µs", against, 3.45, aim=2.3),
+            held.price.name: Comparison("price filter, 5 rows, new", "µs", against, 4.5, aim=3),
+            held.price_again.name: Comparison(
+                "price filter, 5 rows, seen before", "µs", against, 4.5, aim=3
+            ),
+            held.update.name: Comparison("durable update", "µs", against, 7.05, aim=4.7),
+        }
+        self._group = Comparison(
+            "updates committed in groups", "/s", "/s, each alone", at_least=2.2 / 1.5, aim=2.2
+        )
+        self._waits = {
+            count: Comparison(
+                f"p50 beside {PAGE_CLIENTS} page clients, {count} conn.", "µs", "µs, alone", 8
+            )
+            for count in (1, CONNECTIONS)
+        }
+        self._pages = Comparison("pages of 1,000 beside point reads", "/s", "/s, alone")
+        self._record = Single("CPU per record of a page", "µs")
+        self._load = Comparison("load 20,000 customers", "s", "s, bare driver", 5)
+
+    def __enter__(self) -> "Measurements":
+        """Start the servers; they stop at the end of the block."""
+        core, settings = self._cores.server, self._measured.settings
+        comptoir = str(Path(python_command(HERE)[0]).with_name("comptoir"))
+        options = ["serve", "--port", "0", "--host", "127.0.0.1", "--keys", settings.keys]
+        plain = [comptoir, *options, "--database", settings.database]
+        copy = copied(settings, self._folder).database
+        alone = python_command(HERE / "each_alone.py", *options, "--database", copy)
+        self._service = self._start("the service", plain, core)
+        self._alone = self._start("the service, each write alone", alone, core)
+        self._bare = {}
+        held = self._scenarios
+        for scenario in (held.read, held.price, held.price_again, held.update):
+            answer = floor.record(self._service.url, scenario)
+            path = answer.keep(self._folder / f"{scenario.paths.name}.answer")
+            command = python_command(HERE / "floor.py", str(path))
+            self._bare[scenario.name] = self._start(f"the floor of {scenario.name}", command, core)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the servers."""
+        self._stack.close()
+
+    def _start(self, name: str, command: Sequence[str], core: int) -> Server:
+        return self._stack.enter_context(running(name, command, core))
+
+    @property
+    def figures(self) -> list[Figure]:
+        """Everything that was measured, in the order of the table."""
+        return [
+            *self._floors.values(),
+            self._group,
+            *self._waits.values(),
+            self._pages,
+            self._record,
+            self._load,
+        ]
+
+    @property
+    def shares(self) -> list[float]:
+        """Which part of its core the server under load got, run by run; 1 is a core to itself."""
+        return self._shares
+
+    def warm_up(self) -> None:
+        """Let every server answer each of its scenarios for a second, unmeasured."""
+        held = self._scenarios
+        for scenario in (held.read, held.price, held.price_again, held.update):
+            self._wrk.run(self._bare[scenario.name], scenario, CONNECTIONS, 1)
+            self._wrk.run(self._service, scenario, CONNECTIONS, 1)
+        self._wrk.run(self._alone, held.update, CONNECTIONS, 1)
+        self._shares.clear()
+
+    def round(self) -> Iterator[str]:
+        """Measure everything once; gives the name of each piece as it begins."""
+        held = self._scenarios
+        for scenario in (held.read, held.price, held.price_again):
+            yield scenario.name
+            self._against_floor(scenario)
+        yield held.update.name
+        grouped = self._against_floor(held.update)
+        alone = self._run(self._alone, held.update)
+        self._group.add(grouped.rate, alone.rate)
+        yield "reads beside pages"
+        self._beside_pages()
+        yield "loading"
+        self._loading()
+
+    def _against_floor(self, scenario: Scenario) -> Run:
+        bare = self._run(self._bare[scenario.name], scenario)
+        run = self._run(self._service, scenario)
+        self._floors[scenario.name].add(run.cpu, bare.cpu)
+        return run
+
+    def _run(self, server: Server, scenario: Scenario, connections: int = CONNECTIONS) -> Run:
+        run = self._wrk.run(server, scenario, connections, self._seconds)
+        self._shares.append(run.share)
+        return run
+
+    def _beside_pages(self) -> None:
+        held, service = self._scenarios, self._service
+        pages = self._run(service, held.pages, PAGE_CLIENTS)
+        self._record.add(pages.cpu / PAGE)
+        for connections, wait in self._waits.items():
+            alone = self._wrk.run(service, held.read, connections, self._seconds)
+            with self._wrk.beside(service, held.pages, PAGE_CLIENTS) as rates:
+                beside = self._wrk.run(service, held.read, connections, self._seconds)
+            wait.add(beside.p50, alone.p50)
+            if connections == CONNECTIONS:
+                self._pages.add(rates[0], pages.rate)
+
+    def _loading(self) -> None:
+        seconds = []
+        for way in ("service", "driver"):
+            command = python_command(
+                HERE / "loading.py", way, str(self._folder), str(self._measured.customers_file)
+            )
+            pinned = on_core(self._cores.server, command)
+            output = subprocess.run(pinned, stdout=subprocess.PIPE, text=True, check=True).stdout
+            seconds.append(float(output))
+        self._load.add(*seconds)

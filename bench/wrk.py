@@ -1,0 +1,123 @@
+"""Load from wrk, on a core of its own."""
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGINT
+from time import sleep
+
+import msgspec
+from processes import Server, on_core, program
+
+SCRIPT = Path(__file__).with_name("wrk.lua")
+
+_WITHOUT_END = 3_600
+_HEAD_START = 0.3
+
+
+class LoadFault(Exception):  # noqa: N818 - a measurement that measured something else
+    """A server answered with errors, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Requests to send in turn: a file of paths below the base URL, headers, and a PATCH's body.
+
+    `%d` in the body stands for a number that no other request of the run has.
+    """
+
+    name: str
+    paths: Path
+    headers: Mapping[str, str]
+    body: str = ""
+
+
+class _Summary(msgspec.Struct):
+    requests: int
+    microseconds: int
+    p50: int
+    p99: int
+    refused: int
+    broken: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came of a run of wrk: requests a second, latencies and CPU of the server in µs."""
+
+    rate: float
+    p50: float
+    p99: float
+    cpu: float
+    share: float
+    """Which part of its core the server used."""
+
+
+class Wrk:
+    """Sends scenarios to servers, from one core."""
+
+    def __init__(self, core: int) -> None:
+        self._core = core
+        self._program = program("wrk", "wrk")
+
+    def run(self, server: Server, scenario: Scenario, connections: int, seconds: float) -> Run:
+        """Send requests for some seconds; raises `LoadFault` unless all were answered with 2xx."""
+        before = server.cpu_seconds
+        command = self._command(server, scenario, connections, seconds)
+        output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        used = server.cpu_seconds - before
+        summary = _summary(output, f"{scenario.name} from {server.name}")
+        elapsed = summary.microseconds / 1e6
+        return Run(
+            rate=summary.requests / elapsed,
+            p50=summary.p50,
+            p99=summary.p99,
+            cpu=used / summary.requests * 1e6,
+            share=used / elapsed,
+        )
+
+    @contextmanager
+    def beside(self, server: Server, scenario: Scenario, connections: int) -> Iterator[list[float]]:
+        """Keep sending requests until the block ends; then the list holds how many a second."""
+        command = self._command(server, scenario, connections, _WITHOUT_END)
+        rates: list[float] = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                sleep(_HEAD_START)
+                yield rates
+            finally:
+                # wrk ends on this signal as it does at the end of its time
+                process.send_signal(SIGINT)
+                output, _ = process.communicate(timeout=30)
+        summary = _summary(output, f"{scenario.name} from {server.name}")
+        rates.append(summary.requests / summary.microseconds * 1e6)
+
+    def _command(
+        self, server: Server, scenario: Scenario, connections: int, seconds: float
+    ) -> Sequence[str]:
+        headers = [f"--header={name}: {value}" for name, value in scenario.headers.items()]
+        return [
+            *on_core(self._core, [self._program, "--threads=1", f"--connections={connections}"]),
+            f"--duration={max(1, round(seconds))}s",
+            f"--script={SCRIPT}",
+            *headers,
+            server.url,
+            "--",
+            str(scenario.paths),
+            *([scenario.body] if scenario.body else []),
+        ]
+
+
+def _summary(output: str, what: str) -> _Summary:
+    lines = output.splitlines()
+    if not lines or not lines[-1].startswith("{"):
+        raise LoadFault(f"{what}: wrk did not come to its end.")
+    summary = msgspec.json.decode(lines[-1], type=_Summary)
+    if summary.requests == 0 or summary.refused or summary.broken:
+        raise LoadFault(
+            f"{what}: of {summary.requests} requests {summary.refused} were refused and "
+            f"{summary.broken} broke off."
+        )
+    return summary

@@ -1,0 +1,108 @@
+"""The companies: listed and read as far as the token reaches."""
+
+import pytest
+
+from comptoir.auth import Scope
+from support.client import page, record, tag_of, values
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import UNKNOWN
+from support.service import Service
+
+
+def test_a_company_has_its_four_fields_in_order(service: Service) -> None:
+    company = service.new_company("Kontor & Söhne")
+
+    answer = company.get("")
+
+    read = record(answer)
+    assert list(without_control(read)) == ["id", "name", "displayName", "lastModifiedDateTime"]
+    assert (read["id"], read["name"], read["displayName"]) == (
+        company.id,
+        "Kontor & Söhne",
+        "Kontor & Söhne",
+    )
+    assert read["@odata.context"] == f"{service.client.root}/$metadata#companies/$entity"
+    assert read["@odata.etag"] == tag_of(answer)
+
+
+def test_a_token_without_companies_lists_them_all(service: Service) -> None:
+    made = {service.new_company().id for _ in range(2)}
+
+    listed = values(service.client.get("companies"))
+
+    assert made < {str(each["id"]) for each in listed}
+
+
+def test_a_restricted_token_lists_and_reads_its_companies_alone(service: Service) -> None:
+    first, second, third = (service.new_company() for _ in range(3))
+    restricted = service.client.using(service.tokens.issue(companies=[first.id, second.id]))
+
+    answer = page(restricted.get("companies", {"$count": "true"}))
+
+    assert {each["id"] for each in answer.value} == {first.id, second.id}
+    assert answer.count == 2
+    assert restricted.record(f"companies({first.id})")["id"] == first.id
+    refusal(restricted.get(f"companies({third.id})"), "Internal_CompanyNotFound")
+
+
+def test_a_token_for_no_company_lists_none(service: Service) -> None:
+    service.new_company()
+    nobody = service.client.using(service.tokens.issue(companies=[]))
+
+    assert values(nobody.get("companies")) == []
+
+
+def test_a_foreign_company_looks_as_if_it_did_not_exist(service: Service) -> None:
+    """The answers to a foreign and to an unknown company differ in the id alone."""
+    foreign = service.new_company()
+    restricted = service.client.using(service.tokens.issue(companies=[service.new_company().id]))
+
+    hidden = restricted.get(f"companies({foreign.id})/contactsExt")
+    absent = restricted.get(f"companies({UNKNOWN})/contactsExt")
+
+    refusal(hidden, "Internal_CompanyNotFound")
+    assert hidden.text.replace(foreign.id, UNKNOWN) == absent.text
+    assert hidden.headers.keys() == absent.headers.keys()
+
+
+def test_companies_hold_records_of_their_own(service: Service) -> None:
+    """Keys and unique values of one company are free in every other."""
+    first, second = service.new_company(), service.new_company()
+    agent = {"id": UNKNOWN, "code": "DHL"}
+
+    record(first.post("shippingAgentsExt", agent), 201)
+    record(second.post("shippingAgentsExt", agent), 201)
+    record(second.patch(f"shippingAgentsExt({UNKNOWN})", {"name": "mine"}, if_match="*"))
+
+    assert first.record(f"shippingAgentsExt({UNKNOWN})")["name"] == ""
+
+
+def test_a_companys_id_may_be_in_upper_case(stocked: Company, service: Service) -> None:
+    answer = service.client.get(f"companies({stocked.id.upper()})/shippingAgentsExt")
+
+    [agent] = values(answer)
+    assert agent["code"] == "DHL"
+    assert f"companies({stocked.id})" in answer.text
+
+
+@pytest.mark.parametrize("query", ["$filter=name eq 'Zwei'", "$orderby=name&$top=1"])
+def test_companies_are_queried_as_every_collection(query: str, service: Service) -> None:
+    ids = [service.new_company(name).id for name in ("Zwei", "Zzz")]
+    only = service.client.using(service.tokens.issue(companies=ids))
+
+    [found] = page(only.get("companies", query)).value
+
+    assert found["id"] == ids[0]
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_companies_are_not_written_over_http(method: str, company: Company, service: Service) -> None:
+    admin = service.client.using(service.tokens.issue([Scope.ADMIN]))
+    path = "companies" if method == "POST" else f"companies({company.id})"
+
+    answer = admin.request(method, path, body={"name": "x"}, headers={"If-Match": "*"})
+
+    refusal(answer, "BadRequest_MethodNotAllowed")
+    assert answer.headers["allow"] == "HEAD, GET"

@@ -1,0 +1,239 @@
+"""Entity tags: what they look like, how they guard, how they are compared."""
+
+import re
+
+import pytest
+
+from support.client import Record, record, tag_of
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.service import Service
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+NEW: Record = {"name": "New name"}
+
+
+@pytest.mark.parametrize("resource", PATHS)
+def test_a_records_tag_is_the_same_wherever_it_stands(resource: str, stocked: Company) -> None:
+    """Weak, and alike in the header, in the body, and in the collection."""
+    answer = stocked.get(PATHS[resource])
+
+    tag = tag_of(answer)
+    assert re.fullmatch(r'W/"[\x21\x23-\x7e]+"', tag)
+    assert record(answer)["@odata.etag"] == tag
+    assert [each["@odata.etag"] for each in stocked.listed(resource)] == [tag]
+
+
+def test_every_version_has_a_tag_of_its_own(own_stock: Company) -> None:
+    tags = {str(own_stock.record(path)["@odata.etag"]) for path in PATHS.values()}
+    for name in ("a", "b", "a"):
+        answer = own_stock.patch(AGENT, {"name": name}, if_match="*")
+        tags.add(tag_of(answer))
+
+    assert len(tags) == len(PATHS) + 3
+
+
+def test_records_of_two_companies_share_no_tag(service: Service) -> None:
+    tags = {tag_of(service.new_company().post("shippingAgentsExt", {"code": "A"})) for _ in range(3)}
+
+    assert len(tags) == 3
+
+
+def _forms(tag: str) -> dict[str, str]:
+    return {
+        "the tag": tag,
+        "the tag as a strong one": tag.removeprefix("W/"),
+        "a list with the tag": f'W/"x", {tag},"y"',
+        "a list without blanks": f'"x",{tag}',
+        "any": "*",
+        "with blanks around": f"  {tag}  ",
+    }
+
+
+@pytest.mark.parametrize("form", _forms(""))
+def test_an_update_with_the_current_tag_is_done(form: str, own_stock: Company) -> None:
+    """Comparison is weak, as OData services compare; a list holds if one of it does."""
+    tag = tag_of(own_stock.get(AGENT))
+
+    answer = own_stock.patch(AGENT, NEW, if_match=_forms(tag)[form])
+
+    assert record(answer)["name"] == "New name"
+
+
+def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Company) -> None:
+    stale = tag_of(own_stock.get(AGENT))
+    own_stock.patch(AGENT, NEW, if_match=stale)
+    before, changed = own_stock.record(AGENT), own_stock.changes()
+
+    answer = own_stock.patch(AGENT, {"name": "Lost"}, if_match=stale)
+
+    error = refusal(answer, "Request_EntityChanged", "If-Match")
+    assert str(before["@odata.etag"]) in error.message
+    assert stale not in error.message
+    assert own_stock.record(AGENT) == before
+    assert own_stock.changes() == changed
+
+
+@pytest.mark.parametrize(
+    "tag", ['W/"x"', '""', 'W/""', '"x", "y"', 'W/"' + "x" * 5_000 + '"', '"*"']
+)
+def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
+    refusal(own_stock.patch(AGENT, NEW, if_match=tag), "Request_EntityChanged")
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    ["", "x", "W/x", 'w/"x"', '"x', 'x"', '"a" "b"', '"a",', ',"a"', '"a"b', "*,*", '*, "a"', "'a'", '"a b"'],
+)
+@pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
+def test_what_is_no_tag_is_400(header: str, nonsense: str, own_stock: Company) -> None:
+    before, changed = own_stock.record(AGENT), own_stock.changes()
+    guard = {"If-Match": "*", header: nonsense}
+
+    answer = own_stock.patch(AGENT, NEW, headers=guard)
+
+    refusal(answer, "BadRequest", header)
+    assert own_stock.record(AGENT) == before
+    assert own_stock.changes() == changed
+
+
+@pytest.mark.parametrize("resource", ["contactsExt", "itemReferencesExt", "campaignsExt", "unitsOfMeasureExt"])
+def test_an_update_without_a_tag_is_428(resource: str, own_stock: Company) -> None:
+    before = own_stock.record(PATHS[resource])
+
+    answer = own_stock.patch(PATHS[resource], {"description": "x"})
+
+    refusal(answer, "Request_PreconditionRequired", "If-Match")
+    assert own_stock.record(PATHS[resource]) == before
+
+
+def test_naming_the_protocol_frees_no_update_from_its_tag(own_stock: Company) -> None:
+    answer = own_stock.patch(AGENT, NEW, headers={"OData-Version": "4.0"})
+
+    refusal(answer, "Request_PreconditionRequired", "If-Match")
+
+
+def test_an_unchanged_record_need_not_be_sent_again(stocked: Company) -> None:
+    read = stocked.get(AGENT)
+    tag = tag_of(read)
+
+    for known in (tag, tag.removeprefix("W/"), f'"x", {tag}', "*"):
+        answer = stocked.get(AGENT, headers={"If-None-Match": known})
+        assert answer.status_code == 304
+        assert answer.content == b""
+        assert tag_of(answer) == tag
+        assert "content-type" not in answer.headers
+    assert record(stocked.get(AGENT, headers={"If-None-Match": '"x"'})) == record(read)
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_an_update_that_changes_nothing_leaves_no_trace(resource: str, own_stock: Company) -> None:
+    """Values equal to the stored ones keep tag and time, and take no change number."""
+    before = own_stock.get(PATHS[resource])
+    changed = own_stock.changes()
+
+    answer = own_stock.patch(PATHS[resource], SAMPLES[resource], if_match=tag_of(before))
+
+    assert record(answer) == record(before)
+    assert tag_of(answer) == tag_of(before)
+    assert own_stock.record(PATHS[resource]) == record(before)
+    assert own_stock.changes() == changed
+
+
+def test_an_empty_update_changes_nothing(own_stock: Company) -> None:
+    before, changed = own_stock.record(AGENT), own_stock.changes()
+
+    answer = own_stock.patch(AGENT, {}, if_match="*")
+
+    assert record(answer) == before
+    assert own_stock.changes() == changed
+
+
+def test_a_patch_if_none_may_match_creates(company: Company) -> None:
+    answer = company.patch(
+        f"shippingAgentsExt({UNKNOWN.upper()})",
+        {"code": "NEW", "id": SHIPPING_AGENT},
+        headers={"If-None-Match": "*"},
+    )
+
+    created = record(answer, 201)
+    assert without_control(created) == {"id": UNKNOWN, "code": "NEW", "name": ""}
+    assert answer.headers["location"] == f"{company.root}/shippingAgentsExt({UNKNOWN})"
+    assert company.record(f"shippingAgentsExt({UNKNOWN})") == created
+    assert [change.verb for change in company.changes()] == ["create"]
+
+
+def test_a_patch_if_none_may_match_creates_by_a_code(company: Company) -> None:
+    answer = company.patch(
+        "unitsOfMeasureExt('BOX')", {"symbol": "b"}, headers={"If-None-Match": "*"}
+    )
+
+    assert record(answer, 201)["code"] == "BOX"
+
+
+def test_a_patch_if_none_may_match_is_412_for_a_record_that_is_there(own_stock: Company) -> None:
+    before, changed = own_stock.record(AGENT), own_stock.changes()
+
+    for guard in ({"If-None-Match": "*"}, {"If-None-Match": "*", "If-Match": "*"}):
+        answer = own_stock.patch(AGENT, {"code": "NEW"}, headers=guard)
+        refusal(answer, "Request_EntityChanged")
+
+    assert own_stock.record(AGENT) == before
+    assert own_stock.changes() == changed
+
+
+@pytest.mark.parametrize("tag", ["*", 'W/"x"'])
+def test_an_update_creates_nothing(tag: str, company: Company) -> None:
+    """There is no upsert but If-None-Match: *."""
+    answer = company.patch(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
+
+    refusal(answer, "Internal_RecordNotFound")
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_of_50_concurrent_updates_with_one_tag_exactly_one_wins(own_stock: Company) -> None:
+    before, changed = own_stock.get(AGENT), own_stock.changes()
+    guard = {"If-Match": tag_of(before)}
+    requests = [
+        own_stock.build("PATCH", AGENT, body={"name": f"writer {number}"}, headers=guard)
+        for number in range(50)
+    ]
+
+    answers = own_stock.carrier.send_all(requests)
+
+    statuses = [each.status_code for each in answers]
+    assert sorted(statuses) == [200] + [412] * 49
+    winner = statuses.index(200)
+    after = own_stock.record(AGENT)
+    assert after == record(answers[winner])
+    assert after["name"] == f"writer {winner}"
+    for answer in answers:
+        if answer.status_code == 412:
+            error = refusal(answer, "Request_EntityChanged")
+            assert str(after["@odata.etag"]) in error.message
+    assert len(own_stock.changes()) == len(changed) + 1
+
+
+def test_of_concurrent_creates_with_one_code_exactly_one_wins(company: Company) -> None:
+    requests = [
+        company.build("POST", "shippingAgentsExt", body={"code": "DHL", "name": f"{number}"})
+        for number in range(50)
+    ]
+
+    answers = company.carrier.send_all(requests)
+
+    assert sorted(each.status_code for each in answers) == [201] + [409] * 49
+    assert len(company.listed("shippingAgentsExt")) == 1
+    assert len(company.changes()) == 1
+
+
+def test_concurrent_creates_take_numbers_of_their_own(company: Company) -> None:
+    """The next free attributeId is taken once, however many ask for it at once."""
+    requests = [company.build("POST", "itemAttributesExt", body={"name": "x"}) for _ in range(50)]
+
+    answers = company.carrier.send_all(requests)
+
+    numbers = [int(record(each, 201)["attributeId"]) for each in answers]
+    assert sorted(numbers) == list(range(1, 51))

@@ -1,0 +1,97 @@
+"""Query options: known by several names, refused by name, never silently ignored."""
+
+import pytest
+
+from support.client import page
+from support.office import Company
+from support.refusals import refusal
+
+FILTER = "code eq 'DHL'"
+
+
+@pytest.mark.parametrize("name", ["$filter", "filter", "$FILTER", "Filter", "$fIlTeR", "%24filter"])
+def test_an_option_has_its_name_with_or_without_dollar_in_any_case(
+    name: str, stocked: Company
+) -> None:
+    assert len(page(stocked.get("shippingAgentsExt", f"{name}=code eq 'x'")).value) == 0
+    assert len(page(stocked.get("shippingAgentsExt", f"{name}={FILTER}")).value) == 1
+
+
+@pytest.mark.parametrize("query", ["top=0", "$Top=0", "TOP=0", "$top=00"])
+def test_top_has_its_names_too(query: str, stocked: Company) -> None:
+    assert page(stocked.get("shippingAgentsExt", query)).value == []
+
+
+@pytest.mark.parametrize("query", ["custom=1", "x", "=", "&&", "a=b&a=c", "filters=x", "é=ü", "@p=1"])
+def test_other_names_without_dollar_are_ignored(query: str, stocked: Company) -> None:
+    assert len(page(stocked.get("shippingAgentsExt", query)).value) == 1
+
+
+@pytest.mark.parametrize("name", ["$unknown", "$", "$filter1", "$$filter", "$é"])
+def test_an_unknown_name_with_dollar_is_400(name: str, stocked: Company) -> None:
+    refusal(stocked.get("shippingAgentsExt", f"{name}=1"), "BadRequest_InvalidRequestUrl", name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["apply", "compute", "deltatoken", "expand", "format", "levels", "search", "select", "skip"],
+)
+@pytest.mark.parametrize("form", ["${}", "{}", "${}".upper()])
+def test_an_option_of_odata_that_is_not_supported_is_501_by_its_name(
+    name: str, form: str, stocked: Company
+) -> None:
+    answer = stocked.get("shippingAgentsExt", f"{form.format(name)}=1")
+
+    error = refusal(answer, "BadRequest_MethodNotImplemented", f"${name}")
+    assert f"${name}" in error.message
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [
+        ("$top=-1", "$top"),
+        ("$top=x", "$top"),
+        ("$top=", "$top"),
+        ("$top=1.5", "$top"),
+        ("$top=%D9%A3", "$top"),
+        ("$count=yes", "$count"),
+        ("$count=", "$count"),
+        (f"$filter={FILTER}&$filter={FILTER}", "$filter"),
+        (f"$filter={FILTER}&FILTER={FILTER}", "$filter"),
+        ("$filter=", "$filter"),
+        ("$filter", "$filter"),
+    ],
+)
+def test_a_malformed_option_is_400(query: str, target: str, stocked: Company) -> None:
+    refusal(stocked.get("shippingAgentsExt", query), "BadRequest_InvalidRequestUrl", target)
+
+
+@pytest.mark.parametrize("query", ["$filter=code eq '%FF'", "%FF=1", "$filter=code eq '%ED%A0%80'"])
+def test_percent_encoding_that_is_not_utf_8_is_400(query: str, stocked: Company) -> None:
+    refusal(stocked.get("shippingAgentsExt", query), "BadRequest_InvalidRequestUrl")
+
+
+def test_a_plus_is_a_blank_in_text_and_a_sign_in_a_time(company: Company) -> None:
+    """`+` in a query is a blank, but within a date-time literal it is the sign."""
+    company.load(
+        "contactsExt",
+        {"displayName": "a b", "number": "1", "lastModifiedDateTime": "2024-01-01T10:00:00.000Z"},
+    )
+
+    for text in ("displayName+eq+'a+b'", "lastModifiedDateTime eq 2024-01-01T12:00:00+02:00"):
+        assert len(page(company.get("contactsExt", f"$filter={text}")).value) == 1
+    assert page(company.get("contactsExt", "$filter=displayName eq 'a%2Bb'")).value == []
+
+
+@pytest.mark.parametrize("name", ["$filter", "filter", "$top", "$unknown", "$select"])
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+def test_a_write_takes_no_options(method: str, name: str, own_stock: Company) -> None:
+    path = "shippingAgentsExt" if method == "POST" else "shippingAgentsExt(55555555-5555-4555-8555-555555555555)"
+    changed = own_stock.changes()
+
+    answer = own_stock.request(
+        method, path, f"{name}=1", {"code": "NEW"}, headers={"If-Match": "*"}
+    )
+
+    refusal(answer, "BadRequest_MethodNotImplemented" if name == "$select" else "BadRequest_InvalidRequestUrl")
+    assert own_stock.changes() == changed

@@ -1,0 +1,131 @@
+"""`$orderby`: by one property or several, up or down, ties by key, text by code point."""
+
+import pytest
+
+from support.client import values
+from support.office import Company
+from support.refusals import refusal
+from support.samples import SAMPLES
+from support.service import Service
+
+NAMES = ["", " ", "A", "B", "Z", "a", "b", "z", "Ä", "ß", "é", "ا", "中", "文", "\uffee", "😀"]
+"""In the order of their code points, which is neither an alphabet's nor that of UTF-16."""
+
+
+@pytest.fixture(scope="module")
+def prices(service: Service) -> Company:
+    """Twelve prices of three assets, with quantities and prices of several sizes and signs."""
+    company = service.new_company()
+    amounts = [10, 9, -1, 0.5, 1000000, 0.00001, -0.5, 100, 2, 2, 2, 0]
+    company.load(
+        "salesPricesExt",
+        *(
+            {
+                **SAMPLES["salesPricesExt"],
+                "entryNo": 100 - number,
+                "assetNumber": f"A{number % 3}",
+                "quantity": amount,
+                "pricesIncludeTax": number % 2 == 0,
+            }
+            for number, amount in enumerate(amounts)
+        ),
+    )
+    return company
+
+
+@pytest.mark.parametrize("direction", ["", " asc", " ASC", " desc", " Desc"])
+@pytest.mark.parametrize("name", ["quantity", "entryNo", "assetNumber", "pricesIncludeTax"])
+def test_records_are_sorted_by_a_property_and_ties_by_key(
+    name: str, direction: str, prices: Company
+) -> None:
+    found = prices.listed("salesPricesExt", {"$orderby": name + direction})
+
+    by_key = sorted(found, key=lambda each: int(each["entryNo"]))
+    backwards = "desc" in direction.lower()
+    assert found == sorted(by_key, key=lambda each: each[name], reverse=backwards)
+    assert len(found) == 12
+
+
+def test_several_properties_sort_one_after_another(prices: Company) -> None:
+    order = "assetNumber desc, quantity ,entryNo desc"
+
+    found = prices.listed("salesPricesExt", {"$orderby": order})
+
+    expected = sorted(found, key=lambda each: -int(each["entryNo"]))
+    expected.sort(key=lambda each: each["quantity"])
+    expected.sort(key=lambda each: each["assetNumber"], reverse=True)
+    assert found == expected
+
+
+def test_a_property_that_comes_again_sorts_nothing(prices: Company) -> None:
+    once = prices.listed("salesPricesExt", {"$orderby": "quantity"})
+
+    assert prices.listed("salesPricesExt", {"$orderby": "quantity,quantity desc"}) == once
+
+
+def test_text_is_sorted_by_code_point(company: Company) -> None:
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": name} for n, name in enumerate(NAMES)))
+
+    up = company.listed("shippingAgentsExt", {"$orderby": "name"})
+    down = company.listed("shippingAgentsExt", {"$orderby": "name desc"})
+
+    assert [each["name"] for each in up] == NAMES
+    assert [each["name"] for each in down] == NAMES[::-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "ordered"),
+    [
+        ("lastInteractionDate", ["0001-01-01", "0999-12-31", "2024-02-29", "9999-12-31"]),
+        (
+            "lastModifiedDateTime",
+            [
+                "0001-01-01T00:00:00.000Z",
+                "2024-02-29T23:59:59.999Z",
+                "2024-03-01T00:00:00.000Z",
+                "9999-12-31T23:59:59.999Z",
+            ],
+        ),
+        (
+            "customerTemplateId",
+            [
+                "00000000-0000-0000-0000-000000000000",
+                "0fffffff-0000-4000-8000-000000000000",
+                "a0000000-0000-4000-8000-000000000000",
+                "ffffffff-ffff-4fff-bfff-ffffffffffff",
+            ],
+        ),
+    ],
+)
+def test_times_and_guids_are_sorted(name: str, ordered: list[str], company: Company) -> None:
+    company.load("contactsExt", *({"displayName": "x", "number": value[-9:] + value[:4], name: value} for value in ordered))
+
+    found = values(company.get("contactsExt", {"$orderby": f"{name} desc"}))
+
+    assert [each[name] for each in found] == ordered[::-1]
+
+
+@pytest.mark.parametrize(
+    ("order", "code"),
+    [
+        ("nothing", "BadRequest_InvalidRequestUrl"),
+        ("Code", "BadRequest_InvalidRequestUrl"),
+        ("", "BadRequest_InvalidRequestUrl"),
+        ("code,", "BadRequest_InvalidRequestUrl"),
+        ("code up", "BadRequest_InvalidRequestUrl"),
+        ("code desc desc", "BadRequest_InvalidRequestUrl"),
+        ("code;name", "BadRequest_InvalidRequestUrl"),
+        ("tolower(code)", "BadRequest_MethodNotImplemented"),
+        ("'x'", "BadRequest_MethodNotImplemented"),
+        ("code/length", "BadRequest_MethodNotImplemented"),
+        ("$it", "BadRequest_MethodNotImplemented"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused(order: str, code: str, stocked: Company) -> None:
+    refusal(stocked.get("shippingAgentsExt", {"$orderby": order}), code, "$orderby")
+
+
+def test_a_secret_sorts_nothing(stocked: Company) -> None:
+    answer = stocked.get("contactsExt", {"$orderby": "onlinePassword"})
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$orderby")

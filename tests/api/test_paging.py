@@ -1,0 +1,222 @@
+"""Pages: every record once, whatever happens between two of them."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from support.client import Query, Record, encoded, page, record
+from support.office import Company
+from support.refusals import refusal
+
+COUNT = 23
+
+
+@pytest.fixture
+def agents(company: Company) -> Company:
+    """23 shipping agents, A00 to A22, of three names."""
+    company.load("shippingAgentsExt", *(_agent(number) for number in range(COUNT)))
+    return company
+
+
+def _agent(number: int, code: str = "A{:02}") -> dict[str, str]:
+    return {"code": code.format(number), "name": f"name {number % 3}"}
+
+
+def pages(company: Company, query: Query = "", size: int = 5) -> Iterator[list[Record]]:
+    """The pages of the agents, each read when it is asked for."""
+    headers = {"Prefer": f"odata.maxpagesize={size}"}
+    read = page(company.get("shippingAgentsExt", query, headers))
+    while read.next_link is not None:
+        assert len(read.value) == size
+        yield read.value
+        read = page(company.follow(read.next_link, headers))
+    yield read.value
+
+
+def codes(read: Iterator[list[Record]]) -> list[str]:
+    return [str(each["code"]) for records in read for each in records]
+
+
+ALL = [f"A{number:02}" for number in range(COUNT)]
+
+
+@pytest.mark.parametrize("size", [1, 5, 22, 23, 24, 25])
+@pytest.mark.parametrize("order", ["code", "code desc", "name,code", "name desc,code", "name desc"])
+def test_pages_hold_every_record_once(size: int, order: str, agents: Company) -> None:
+    whole = [str(each["code"]) for each in agents.listed("shippingAgentsExt", {"$orderby": order})]
+
+    assert codes(pages(agents, {"$orderby": order}, size)) == whole
+    assert sorted(whole) == ALL
+
+
+def test_pages_are_ordered_by_key_where_nothing_else_is_asked(agents: Company) -> None:
+    ids = [str(each["id"]) for records in pages(agents) for each in records]
+
+    assert ids == sorted(ids)
+    assert len(ids) == COUNT
+
+
+def test_pages_of_a_filter_hold_what_it_matches(agents: Company) -> None:
+    query = {"$filter": "name eq 'name 1'", "$orderby": "code desc"}
+
+    assert codes(pages(agents, query, 2)) == ALL[1::3][::-1]
+
+
+@pytest.mark.parametrize("order", ["code", "name,code desc"])
+def test_records_that_come_and_go_between_pages_disturb_nothing(
+    order: str, agents: Company
+) -> None:
+    """Records that stay are read once each; those that come before or behind do no harm."""
+    read = pages(agents, {"$orderby": order}, 4)
+    found = [str(each["code"]) for each in next(read)]
+    for number in range(COUNT):
+        agents.load("shippingAgentsExt", _agent(number, "0-new-{}"), _agent(number, "Z-new-{}"))
+        rest = next(read, None)
+        if rest is None:
+            break
+        found += [str(each["code"]) for each in rest]
+
+    stayed = [code for code in found if code in ALL]
+    assert sorted(stayed) == ALL
+    assert len(found) == len(set(found))
+
+
+def test_a_record_that_moves_is_read_once_at_most_where_it_was(agents: Company) -> None:
+    """The record at which a page ended may be renamed: the next page goes on behind its old place."""
+    read = pages(agents, {"$orderby": "code"}, 5)
+    first = next(read)
+    last = first[-1]
+    agents.patch(f"shippingAgentsExt({last['id']})", {"code": "00"}, if_match="*")
+
+    rest = codes(read)
+
+    assert rest == ALL[5:]
+
+
+@pytest.mark.parametrize("top", [0, 1, 4, 5, 6, 10, 22, 23, 24, 10**30])
+def test_top_bounds_all_pages_together(top: int, agents: Company) -> None:
+    found = codes(pages(agents, {"$orderby": "code", "$top": top}))
+
+    assert found == ALL[:top]
+
+
+def test_top_ends_without_a_link(agents: Company) -> None:
+    answer = page(agents.get("shippingAgentsExt", {"$top": 5}))
+
+    assert len(answer.value) == 5
+    assert answer.next_link is None
+
+
+def test_count_counts_all_that_match_on_every_page(agents: Company) -> None:
+    headers = {"Prefer": "maxpagesize=3"}
+    query = {"$count": "true", "$filter": "name eq 'name 1'", "$top": 5}
+    first = page(agents.get("shippingAgentsExt", query, headers))
+    assert first.next_link is not None
+    second = page(agents.follow(first.next_link, headers))
+
+    assert (first.count, second.count) == (8, 8)
+    assert (len(first.value), len(second.value)) == (3, 2)
+
+
+def test_count_false_counts_nothing(agents: Company) -> None:
+    assert page(agents.get("shippingAgentsExt", {"$count": "false"})).count is None
+
+
+def test_a_link_keeps_what_was_asked(agents: Company) -> None:
+    """The link is whole: filter, order and custom options are in it, whatever their encoding."""
+    query = encoded({"$orderby": "name desc", "$filter": "name ne 'a&b=c+d%é'", "custom": "ü"})
+    headers = {"Prefer": "maxpagesize=20"}
+    first = page(agents.get("shippingAgentsExt", query, headers))
+    assert first.next_link is not None
+
+    assert first.next_link.startswith(f"{agents.root}/shippingAgentsExt?{query}&$skiptoken=")
+    assert len(page(agents.follow(first.next_link)).value) == 3
+
+
+@pytest.mark.parametrize(
+    ("prefer", "size"),
+    [
+        ("odata.maxpagesize=7", 7),
+        ("maxpagesize=7", 7),
+        ('MaxPageSize="7"', 7),
+        ("return=minimal, odata.maxpagesize=7;strict", 7),
+        ("odata.maxpagesize=0", COUNT),
+        ("odata.maxpagesize=-1", COUNT),
+        ("odata.maxpagesize=many", COUNT),
+        ("odata.maxpagesize=" + "9" * 5_000, COUNT),
+        ("", COUNT),
+    ],
+)
+def test_a_preferred_page_size_is_honoured_or_ignored(
+    prefer: str, size: int, agents: Company
+) -> None:
+    answer = agents.get("shippingAgentsExt", headers={"Prefer": prefer})
+
+    assert len(page(answer).value) == size
+    if size == 7:
+        assert answer.headers["preference-applied"] == "odata.maxpagesize=7"
+
+
+def test_pages_hold_1000_records_by_default_and_up_to_20000(company: Company) -> None:
+    company.load("shippingAgentsExt", *({"code": f"{n}"} for n in range(20_002)))
+
+    plain = page(company.get("shippingAgentsExt"))
+    preferred = company.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=50000"})
+    largest = page(preferred)
+
+    assert (len(plain.value), len(largest.value)) == (1_000, 20_000)
+    assert preferred.headers["preference-applied"] == "odata.maxpagesize=20000"
+    assert plain.next_link is not None
+    assert largest.next_link is not None
+    assert len(page(company.follow(largest.next_link)).value) == 2
+
+
+def _cut(token: str) -> str:
+    return token[:-2]
+
+
+def _changed(token: str) -> str:
+    return token[:20] + ("A" if token[20] != "A" else "B") + token[21:]
+
+
+@pytest.mark.parametrize("damage", [_cut, _changed, lambda _: "", lambda _: "bm90aGluZw", lambda _: "é"])
+def test_a_damaged_token_is_400(damage: Callable[[str], str], agents: Company) -> None:
+    first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
+    assert first.next_link is not None
+    token = first.next_link.partition("$skiptoken=")[2]
+
+    answer = agents.get("shippingAgentsExt", {"$skiptoken": damage(token)})
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
+
+
+@pytest.mark.parametrize("query", [{"$filter": "code eq 'A01'"}, {"$orderby": "name"}])
+def test_a_token_of_another_query_is_400(query: dict[str, str], agents: Company) -> None:
+    first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
+    assert first.next_link is not None
+    token = first.next_link.partition("$skiptoken=")[2]
+
+    answer = agents.get("shippingAgentsExt", {**query, "$skiptoken": token})
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
+
+
+def test_a_token_of_another_company_is_400(agents: Company, stocked: Company) -> None:
+    first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
+    assert first.next_link is not None
+
+    answer = stocked.follow(first.next_link.replace(agents.id, stocked.id))
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
+
+
+def test_an_empty_collection_is_a_page_without_records(company: Company) -> None:
+    answer = page(company.get("shippingAgentsExt", {"$count": "true", "$orderby": "name"}))
+
+    assert (answer.value, answer.count, answer.next_link) == ([], 0, None)
+
+
+def test_a_page_shows_what_was_written_before_it(company: Company) -> None:
+    created = record(company.post("shippingAgentsExt", {"code": "NEW"}), 201)
+
+    assert [each["id"] for each in company.listed("shippingAgentsExt")] == [created["id"]]

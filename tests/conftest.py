@@ -1,0 +1,62 @@
+"""What the scenarios stand on: a database, a service over it, a company in that."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from support.databases import FRESH, FreshDatabase
+from support.office import Company
+from support.samples import SAMPLES
+from support.server import Server
+from support.service import Service
+
+
+@pytest.fixture(scope="session", params=FRESH)
+def fresh_database(request: pytest.FixtureRequest) -> FreshDatabase:
+    """How a fresh database is made; each database that the service runs on has its turn."""
+    return FRESH[request.param]
+
+
+@pytest.fixture(scope="session")
+def service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """The service, within this process."""
+    with Service(fresh_database, tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service: Service) -> Company:
+    """A company without records, which no other test has."""
+    return service.new_company()
+
+
+@pytest.fixture(scope="module")
+def stocked(service: Service) -> Company:
+    """A company with the sample of every kind, which is not to be changed."""
+    return stock(service.new_company())
+
+
+@pytest.fixture
+def own_stock(company: Company) -> Company:
+    """A company with the sample of every kind, which no other test has."""
+    return stock(company)
+
+
+def stock(company: Company) -> Company:
+    for resource, sample in SAMPLES.items():
+        company.load(resource, sample)
+    return company
+
+
+@pytest.fixture(scope="session")
+def server(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """The service as a process, which is not to be stopped."""
+    folder = tmp_path_factory.mktemp("server")
+    with Server(Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder) as server:
+        yield server

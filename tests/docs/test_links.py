@@ -1,0 +1,31 @@
+"""Links between pages lead somewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from docs.pages import DOCS, ROOT, anchors, links, pages
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_internal_link_resolves(page: Path) -> None:
+    broken = []
+    for link in links(page):
+        if link.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    """A page that nothing links to is a page that nobody reads."""
+    reached = {
+        (DOCS / link.partition("#")[0]).resolve()
+        for link in links(DOCS / "README.md")
+        if not link.startswith("http")
+    }
+    pages_of_docs = set(DOCS.rglob("*.md")) - {DOCS / "README.md"}
+    assert pages_of_docs - reached == set()

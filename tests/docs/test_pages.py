@@ -1,0 +1,54 @@
+"""What a page promises is told from what was printed."""
+
+import pytest
+
+from docs.pages import ROOT, keeps_promise, run, steps
+
+GUID = "4717a368-e834-469a-be23-1fa83b257dab"
+OTHER_GUID = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
+
+
+@pytest.mark.parametrize(
+    ("promised", "printed"),
+    [
+        ('{"id": "1"}\n', '\n{"id": "1"}\n'),
+        ("HTTP/1.1 200 OK\n…\n{…}", "HTTP/1.1 200 OK\r\ndate: x\r\n\r\n{}"),
+        (f'"id":"{GUID}"', f'"id":"{OTHER_GUID}"'),
+        ('etag: W/"21d7eb1c.72"', 'etag: W/"00000000.1"'),
+        (r'"@odata.etag":"W/\"21d7eb1c.72\""', r'"@odata.etag":"W/\"00000000.1\""'),
+        ("2026-11-21T02:50:05.534Z", "2027-01-01T00:00:00.000Z"),
+        ("http://127.0.0.1:8080/api", "http://127.0.0.1:45001/api"),
+        ('"a long\nmessage"', '"a long message"'),
+    ],
+)
+def test_what_differs_from_run_to_run_is_passed_over(promised: str, printed: str) -> None:
+    assert keeps_promise(promised, printed)
+
+
+@pytest.mark.parametrize(
+    ("promised", "printed"),
+    [
+        ("HTTP/1.1 200 OK\n…", "HTTP/1.1 412 Precondition Failed\n"),
+        ('{"name":"a",…}', '{"name":"b","code":"c"}'),
+        ('{"name":"a"}', '{"name":"a","code":"c"}'),
+        (f'"id":"{GUID}"', '"id":"4717a368"'),
+        ("…nothing like it…", ""),
+    ],
+)
+def test_what_is_not_promised_is_told(promised: str, printed: str) -> None:
+    assert not keeps_promise(promised, printed)
+
+
+def test_a_session_runs_in_one_shell() -> None:
+    page = ROOT / "docs" / "tutorial.md"
+    assert len(steps(page)) > 20
+    assert all("make serve" not in step.commands for step in steps(page))
+
+
+def test_what_a_step_prints_is_told_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("session")
+    page = folder / "page.md"
+    page.write_text("```sh\nNAME=one\n```\n\n```sh\necho $NAME\nfalse\n```\n\n```text\none\n```\n")
+    session = steps(page)
+    assert [step.promised for step in session] == [None, "one\n"]
+    assert run(session, folder, {"PATH": "/usr/bin:/bin"}) == ["", "one\n"]

@@ -1,0 +1,127 @@
+"""The reference is what the declarations give now, and nothing in it lacks a line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.scalar import GUID
+from comptoir.edm.text import TEXT
+from comptoir.errors import ERROR_TABLE, ErrorKind
+from comptoir.metadata.commands import (
+    Command,
+    Parameter,
+    commands_page,
+    split_marks,
+    undocumented_commands,
+)
+from comptoir.metadata.reference import (
+    collection_methods,
+    errors_page,
+    kinds_page,
+    record_methods,
+    settings_page,
+    undocumented,
+)
+from docs.pages import DOCS, ROOT
+
+
+def reference(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "reference.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_reference_is_complete_and_up_to_date() -> None:
+    """Every page fits, and every kind, setting, error, command and option has a line."""
+    done = reference("--check", str(DOCS / "reference"))
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_a_stale_and_a_missing_page_are_reported(tmp_path: Path) -> None:
+    assert reference(str(tmp_path)).returncode == 0
+    with (tmp_path / "errors.md").open("a") as page:
+        page.write("more")
+    (tmp_path / "commands.md").unlink()
+    done = reference("--check", str(tmp_path))
+    assert done.returncode != 0
+    assert done.stderr.count("is stale") == 2
+    assert "errors.md is stale" in done.stderr
+    assert "commands.md is stale" in done.stderr
+
+
+def test_a_kind_a_field_and_an_error_without_a_line_are_reported() -> None:
+    bare = EntityType("bare", "", (Property("id", GUID), Property("name", TEXT, "Its name.")))
+    model = Model((*MODEL.sets, EntitySet("baresExt", bare)))
+    error = ErrorKind("Silent", 400, "It says nothing.", "")
+    assert list(undocumented(model, (*ERROR_TABLE, error))) == [
+        "the error Silent has no meaning or no remedy",
+        "baresExt has no description",
+        "baresExt id has no description",
+    ]
+
+
+def test_the_methods_are_those_that_the_service_has() -> None:
+    """POST and PATCH stand where a body is taken, and nowhere else."""
+    contacts, customers = MODEL.by_name["contactsExt"], MODEL.by_name["customersExt"]
+    assert collection_methods(contacts) == ("GET", "HEAD", "POST")
+    assert record_methods(contacts) == ("GET", "HEAD", "PATCH")
+    assert collection_methods(customers) == record_methods(customers) == ("GET", "HEAD")
+
+
+@pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+def test_a_kind_is_described_with_all_its_fields_in_order(entity_set: EntitySet) -> None:
+    page = kinds_page(MODEL)
+    section = page.partition(f"\n## {entity_set.name}\n")[2].partition("\n## ")[0]
+    named = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert named == [each.name for each in entity_set.type.properties]
+
+
+def test_what_is_special_of_a_kind_is_said() -> None:
+    page = kinds_page(MODEL)
+    assert "`companyName` is the displayName of the contact of type Company" in page
+    assert "Creating needs `If-Match` (or `If-None-Match: *`)" in page
+    assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
+    assert "secret: never in logs" in page
+    assert 'Usual values, any is taken: `" "`, `"Ship"`' in page
+
+
+def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:
+    page = settings_page({"port": "--port"})
+    assert "| `8080` | `COMPTOIR_PORT` | `--port` |" in page
+    assert "| `1000` | `COMPTOIR_PAGE_SIZE` |  |" in page
+
+
+def test_every_error_has_its_row() -> None:
+    rows = [line for line in errors_page(ERROR_TABLE).splitlines() if line.startswith("| ")]
+    assert len(rows) == len(ERROR_TABLE) + 1
+
+
+def test_a_command_is_described_with_what_it_takes() -> None:
+    files = Parameter("PATH…", "The files.", required=True, is_argument=True)
+    company = Parameter("--company <guid>", "The company.", environment="COMPTOIR_COMPANY")
+    page = commands_page([Command("comptoir load", "Load files.", (files, company))])
+    assert "comptoir load [OPTIONS] PATH…" in page
+    assert "| `PATH…` | The files. | required |  |" in page
+    assert "| `--company <guid>` | The company. |  | `COMPTOIR_COMPANY` |" in page
+
+
+def test_a_command_and_an_option_without_a_line_are_reported() -> None:
+    command = Command("comptoir hush", "", (Parameter("--loud", "Be loud."), Parameter("FILE", "")))
+    assert list(undocumented_commands([command])) == [
+        "the command comptoir hush has no help",
+        "comptoir hush FILE has no help",
+    ]
+
+
+def test_marks_leave_the_help_text() -> None:
+    assert split_marks("The port. [env: COMPTOIR_PORT] [default: 8080]") == (
+        "The port.",
+        "COMPTOIR_PORT",
+        "8080",
+    )
+    assert split_marks("Plain [brackets].") == ("Plain [brackets].", "", "")

@@ -1,0 +1,138 @@
+"""A client of the interface: builds requests, and sends them by whatever carries them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+Body = Mapping[str, "Value"] | bytes
+Record = dict[str, str | int | float | bool]
+Query = Mapping[str, str | int] | str
+
+
+class Carrier(Protocol):
+    """Brings requests to a service: to one in this process, or over a socket."""
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send one request and wait for the whole answer."""
+
+    def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        """Send requests at once, and give their answers in the order of the requests."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Speaks to the addresses under `root` with one token."""
+
+    carrier: Carrier
+    root: str
+    token: str
+
+    def using(self, token: str) -> Self:
+        """The same client with another token."""
+        return replace(self, token=token)
+
+    def build(
+        self,
+        method: str,
+        path: str,
+        query: Query = "",
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Request:
+        """A request; a body in bytes goes as it is, any other as JSON."""
+        url = f"{self.root}/{path}" if path else self.root
+        text = query if isinstance(query, str) else encoded(query)
+        sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        sent |= headers or {}
+        content = body if isinstance(body, bytes) or body is None else msgspec.json.encode(body)
+        return httpx.Request(
+            method, f"{url}?{text}" if text else url, headers=sent, content=content
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Query = "",
+        body: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        return self.carrier.send(self.build(method, path, query, body, headers))
+
+    def get(
+        self, path: str, query: Query = "", headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        return self.request("GET", path, query, headers=headers)
+
+    def follow(self, link: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
+        """GET a whole URL, as `@odata.nextLink` gives it."""
+        sent = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        return self.carrier.send(httpx.Request("GET", link, headers=sent))
+
+    def post(
+        self, path: str, body: Body, headers: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        return self.request("POST", path, body=body, headers=headers)
+
+    def patch(
+        self,
+        path: str,
+        body: Body,
+        if_match: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        guard = {} if if_match is None else {"If-Match": if_match}
+        return self.request("PATCH", path, body=body, headers={**guard, **(headers or {})})
+
+    def record(self, path: str) -> Record:
+        """A record that is there."""
+        return record(self.get(path))
+
+    def listed(self, path: str, query: Query = "") -> list[Record]:
+        """The records of a collection that fits on a page."""
+        return values(self.get(path, query))
+
+
+def encoded(query: Mapping[str, str | int]) -> str:
+    """A query string, percent-encoded."""
+    return "&".join(f"{quote(name)}={quote(str(value), safe='')}" for name, value in query.items())
+
+
+class Page(msgspec.Struct):
+    """A page of a collection."""
+
+    value: list[Record]
+    next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
+    count: int | None = msgspec.field(default=None, name="@odata.count")
+
+
+def page(response: httpx.Response) -> Page:
+    """The page that an answer with 200 carries."""
+    assert response.status_code == 200, response.text
+    return msgspec.json.decode(response.content, type=Page)
+
+
+def values(response: httpx.Response) -> list[Record]:
+    """All records of a collection that fits on a page."""
+    read = page(response)
+    assert read.next_link is None
+    return read.value
+
+
+def record(response: httpx.Response, status: int = 200) -> Record:
+    """The record that an answer with this status carries."""
+    assert response.status_code == status, response.text
+    return msgspec.json.decode(response.content, type=Record)
+
+
+def tag_of(response: httpx.Response) -> str:
+    """The entity tag that an answer carries."""
+    tag: str = response.headers["etag"]
+    return tag

@@ -1,0 +1,87 @@
+"""The back office: makes companies and loads records, beside the service and on its database."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeVar
+from uuid import uuid4
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.plan.load import LoadPlan, LoadRows, bind_columns
+from comptoir.plan.target import Company as StoredCompany
+from comptoir.store.ledger import Change
+from comptoir.store.protocol import Store
+from support.client import Client
+
+T = TypeVar("T")
+Cell = str | int | bool | float | Decimal
+Row = Mapping[str, Cell]
+
+
+class Office:
+    """A store of its own over a service's database, driven by the tests' event loop."""
+
+    def __init__(self, settings: Settings, runner: asyncio.Runner, model: Model = MODEL) -> None:
+        self._model = model
+        self._runner = runner
+        self._store = self.wait(_opened(settings, model))
+
+    def wait(self, work: Coroutine[object, None, T]) -> T:
+        return self._runner.run(work)
+
+    def add_company(self, client: Client, name: str = "Test & Söhne") -> "Company":
+        """A new company, spoken to through a client that stands at the base URL."""
+        stored = self.wait(self._store.create_company(str(uuid4()), name))
+        root = f"{client.root}/companies({stored.id})"
+        return Company(client.carrier, root, client.token, stored, self)
+
+    def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
+        """Load records, all with the same fields, by the path that `comptoir load` takes."""
+        entity_set = self._model.by_name[resource]
+        columns = bind_columns(entity_set, list(rows[0]))
+        held = [
+            [each.type.from_json(_exact(row[each.name])) for row in rows]
+            for each in columns.properties
+        ]
+        part = LoadRows(columns, range(1, len(rows) + 1), held)
+        digest, by = uuid4().hex, "tests"
+        plan = LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
+        self.wait(self._store.load(plan))
+
+    def changes(self, company: StoredCompany) -> list[Change]:
+        """The whole change log of a company."""
+        return self.wait(self._store.changes(company, 0, 1_000_000))
+
+    def close(self) -> None:
+        self.wait(self._store.close())
+
+
+@dataclass(frozen=True)
+class Company(Client):
+    """A client that stands at a company's address, with the back office behind it."""
+
+    stored: StoredCompany
+    office: Office
+
+    @property
+    def id(self) -> str:
+        return self.stored.id
+
+    def load(self, resource: str, *rows: Row) -> None:
+        self.office.load(self.stored, resource, rows)
+
+    def changes(self) -> list[Change]:
+        return self.office.changes(self.stored)
+
+
+async def _opened(settings: Settings, model: Model) -> Store:
+    return open_store(settings, model)
+
+
+def _exact(cell: Cell) -> str | int | bool | Decimal:
+    return Decimal(repr(cell)) if isinstance(cell, float) else cell
+

@@ -1,0 +1,53 @@
+"""What a refusal looks like: the one shape of every error."""
+
+import httpx
+import msgspec
+
+from comptoir.errors import ERROR_TABLE
+
+STATUS_OF = {kind.code: kind.status for kind in ERROR_TABLE}
+
+
+class Detail(msgspec.Struct, forbid_unknown_fields=True):
+    """One of several faults."""
+
+    code: str
+    message: str
+    target: str
+
+
+class Error(msgspec.Struct, forbid_unknown_fields=True):
+    """What an error says."""
+
+    code: str
+    message: str
+    target: str | None = None
+    details: list[Detail] = []
+
+
+class ErrorBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of every error."""
+
+    error: Error
+
+
+def error_in(content: bytes) -> Error:
+    """The error that a body holds, and nothing beside it."""
+    error = msgspec.json.decode(content, type=ErrorBody).error
+    assert error.message
+    return error
+
+
+def refusal(response: httpx.Response, code: str, target: str | None = None) -> Error:
+    """The error of an answer that refuses with this code, in the shape that all errors have.
+
+    `target` is compared when it is given.
+    """
+    assert response.status_code == STATUS_OF[code], response.text
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["x-request-id"]
+    error = error_in(response.content)
+    assert error.code == code, error
+    if target is not None:
+        assert error.target == target, error
+    return error

@@ -1,0 +1,200 @@
+"""One record of every kind with no field at its default, and what else the scenarios stand on."""
+
+from collections.abc import Mapping
+
+from support.client import Record
+
+CONTACT = "11111111-1111-4111-8111-111111111111"
+CUSTOMER = "22222222-2222-4222-8222-222222222222"
+ITEM_REFERENCE = "33333333-3333-4333-8333-333333333333"
+CAMPAIGN = "44444444-4444-4444-8444-444444444444"
+SHIPPING_AGENT = "55555555-5555-4555-8555-555555555555"
+ITEM_TRANSLATION = "66666666-6666-4666-8666-666666666666"
+ITEM = "77777777-7777-4777-8777-777777777777"
+ITEM_TEXT = "88888888-8888-4888-8888-888888888888"
+ITEM_ATTRIBUTE = "99999999-9999-4999-8999-999999999999"
+ITEM_ATTRIBUTE_VALUE = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
+
+NO_GUID = "00000000-0000-0000-0000-000000000000"
+UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
+
+_REFERRED = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbb"
+
+SAMPLES: Mapping[str, Record] = {
+    "contactsExt": {
+        "id": CONTACT,
+        "number": "KT000101",
+        "type": "Person",
+        "displayName": "Annette Hill",
+        "name2": "née Brook",
+        "firstName": "Annette",
+        "middleName": "M.",
+        "surname": "Hill",
+        "companyNumber": "KT999999",
+        "companyName": "Kontor Hill",
+        "contactBusinessRelation": "Customer",
+        "addressLine1": "Main Street 1",
+        "addressLine2": "2nd floor",
+        "city": "Graz",
+        "state": "Styria",
+        "country": "AT",
+        "postalCode": "8010",
+        "phoneNumber": "+43 316 1",
+        "mobilePhoneNumber": "+43 664 2",
+        "email": "annette@example.com",
+        "website": "https://example.com",
+        "searchName": "ANNETTE HILL",
+        "privacyBlocked": True,
+        "taxRegistrationNumber": "ATU1",
+        "lastInteractionDate": "2024-02-29",
+        "lastModifiedDateTime": "2024-03-01T10:20:30.456Z",
+        "customerTemplateId": _REFERRED + "1",
+        "customerTemplateCode": "RETAIL",
+        "currencyCode": "EUR",
+        "languageCode": "DEA",
+        "responsibilityCenter": "SOUTH",
+        "salutationCode": "F",
+        "onlinePassword": "correct horse",
+        "onlineLogin": "annette",
+    },
+    "customersExt": {
+        "id": CUSTOMER,
+        "number": "D00010",
+        "displayName": "Möbelhaus Öst",
+        "name2": "GmbH",
+        "type": "Company",
+        "addressLine1": "Ring 5",
+        "addressLine2": "Stiege 2",
+        "city": "Wien",
+        "state": "Wien",
+        "country": "AT",
+        "postalCode": "1010",
+        "phoneNumber": "1",
+        "mobilePhoneNumber": "2",
+        "email": "office@example.com",
+        "website": "https://example.org",
+        "searchName": "MÖBELHAUS ÖST",
+        "balanceDue": 1234.5,
+        "creditLimit": 50000,
+        "taxLiable": True,
+        "taxAreaId": _REFERRED + "2",
+        "taxAreaDisplayName": "Inland",
+        "taxRegistrationNumber": "ATU2",
+        "currencyId": _REFERRED + "3",
+        "currencyCode": "EUR",
+        "paymentTermsId": _REFERRED + "4",
+        "shipmentMethodId": _REFERRED + "5",
+        "paymentMethodId": _REFERRED + "6",
+        "blocked": " ",
+        "languageCode": "DEA",
+        "responsibilityCenter": "EAST",
+        "generalBusinessPostingGroupCode": "INLAND",
+        "customerPostingGroup": "STD",
+        "vatBusinessPostingGroup": "INL",
+        "customerPriceGroup": "A",
+        "customerDiscoutGroup": "B",
+        "allowLineDiscount": True,
+        "invoiceDiscountCode": "D00010",
+        "lastModifiedDateTime": "2024-03-01T10:20:30.456Z",
+    },
+    "itemReferencesExt": {
+        "id": ITEM_REFERENCE,
+        "itemNo": "1896-S",
+        "variantCode": "RED",
+        "unitOfMeasure": "PCS",
+        "referenceType": "Customer",
+        "referenceTypeNo": "D00010",
+        "referenceNo": "TABLE-1",
+        "description": "Desk",
+        "description2": "oak",
+    },
+    "campaignsExt": {
+        "id": CAMPAIGN,
+        "number": "CP1001",
+        "description": "Spring",
+        "startingDate": "2024-03-01",
+        "endingDate": "2024-05-31",
+        "statusCode": "STARTED",
+        "activated": True,
+    },
+    "shippingAgentsExt": {"id": SHIPPING_AGENT, "code": "DHL", "name": "DHL Systems"},
+    "unitsOfMeasureExt": {
+        "code": "PCS",
+        "displayName": "Piece",
+        "internationalStandardCode": "EA",
+        "symbol": "pc",
+        "lastModifiedDateTime": "2024-03-01T10:20:30.456Z",
+    },
+    "salesPricesExt": {
+        "entryNo": 17,
+        "sourceType": "Customer",
+        "sourceNumber": "D00010",
+        "assetType": "Item",
+        "assetNumber": "1896-S",
+        "variantCode": "RED",
+        "pricesIncludeTax": True,
+        "unitOfMeasure": "PCS",
+        "quantity": 2,
+        "unitPrice": 33.6442,
+        "unitCostLCY": 20.5,
+        "lineDiscount": 7.25,
+        "campaignNumber": "CP1001",
+    },
+    "itemTranslationsExt": {
+        "id": ITEM_TRANSLATION,
+        "itemNo": "1896-S",
+        "languageCode": "FRA",
+        "description": "Bureau",
+        "description2": "chêne",
+        "variantCode": "RED",
+    },
+    "itemsExt": {
+        "id": ITEM,
+        "number": "1896-S",
+        "displayName": "ATHENS Desk",
+        "baseUnitOfMeasureCode": "PCS",
+        "lastModifiedDateTime": "2024-03-01T10:20:30.456Z",
+    },
+    "itemAttributeValuesExt": {
+        "id": ITEM_ATTRIBUTE_VALUE,
+        "itemNo": "1896-S",
+        "attributeName": "Colour",
+        "value": "red",
+    },
+    "ItemProductTextLongContentsExt": {
+        "systemId": ITEM_TEXT,
+        "startingDate": "2024-01-01",
+        "endDate": "2024-12-31",
+        "languageCode": "ENU",
+        "insertedFrom": "ADMIN",
+        "lastModifiedFrom": "EDITOR",
+        "textContentType": "HTML",
+        "base64Text": "PGI+RGVzazwvYj4=",
+    },
+    "itemAttributesExt": {
+        "id": ITEM_ATTRIBUTE,
+        "attributeId": 5,
+        "name": "Colour",
+        "unitOfMeasure": "RAL",
+    },
+}
+"""Resource to a record."""
+
+PATHS: Mapping[str, str] = {
+    "contactsExt": f"contactsExt({CONTACT})",
+    "customersExt": f"customersExt({CUSTOMER})",
+    "itemReferencesExt": f"itemReferencesExt({ITEM_REFERENCE})",
+    "campaignsExt": f"campaignsExt({CAMPAIGN})",
+    "shippingAgentsExt": f"shippingAgentsExt({SHIPPING_AGENT})",
+    "unitsOfMeasureExt": "unitsOfMeasureExt('PCS')",
+    "salesPricesExt": "salesPricesExt(17)",
+    "itemTranslationsExt": f"itemTranslationsExt({ITEM_TRANSLATION})",
+    "itemsExt": f"itemsExt({ITEM})",
+    "itemAttributeValuesExt": f"itemAttributeValuesExt({ITEM_ATTRIBUTE_VALUE})",
+    "ItemProductTextLongContentsExt": f"ItemProductTextLongContentsExt({ITEM_TEXT})",
+    "itemAttributesExt": f"itemAttributesExt({ITEM_ATTRIBUTE})",
+}
+"""Resource to the address of its sample."""
+
+READ_ONLY = ("customersExt", "salesPricesExt", "ItemProductTextLongContentsExt")
+WRITABLE = tuple(resource for resource in SAMPLES if resource not in READ_ONLY)

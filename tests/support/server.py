@@ -1,0 +1,139 @@
+"""A service as its users run it: a process of its own, which can be stopped and killed."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx
+
+from comptoir.config import Settings, environment_name
+from support.client import Client
+from support.office import Company, Office
+from support.tokens import Tokens
+
+START_SECONDS = 30
+STOP_SECONDS = 10
+"""Within this a stop must have ended, whatever was under way."""
+
+COMMAND = (str(Path(sys.executable).with_name("comptoir")), "serve", "--port", "0")
+_GREETING = "Serving "
+
+
+class Server:
+    """`comptoir serve` on a free port over one database; a `Carrier`.
+
+    What it logs goes to the file `log`. Starting anew after a kill serves the same database.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        workers: int = 1,
+        wrapper: Sequence[str] = (),
+    ) -> None:
+        self.settings = replace(settings, workers=workers)
+        self.tokens = Tokens(settings)
+        self.log = folder / "server.log"
+        self._command = (*wrapper, *COMMAND)
+        self._runner = asyncio.Runner()
+        self._http = httpx.Client(timeout=30)
+        self._started: subprocess.Popen[str] | None = None
+        self.base_url = ""
+        self.start()
+        self.office = Office(settings, self._runner)
+
+    def start(self) -> None:
+        """Start, and return when the address is known."""
+        with self.log.open("ab") as log:
+            self._started = subprocess.Popen(
+                self._command,
+                env=_environment(self.settings),
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        greeting = self._process.stdout.readline().rstrip("\n")
+        assert greeting.startswith(_GREETING), self.log.read_text()
+        self.base_url = greeting.removeprefix(_GREETING)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.office.close()
+        self._runner.close()
+        self._http.close()
+        self.kill()
+
+    @property
+    def _process(self) -> subprocess.Popen[str]:
+        assert self._started is not None
+        return self._started
+
+    @property
+    def address(self) -> tuple[str, int]:
+        parts = urlsplit(self.base_url)
+        return parts.hostname or "", parts.port or 0
+
+    @property
+    def client(self) -> Client:
+        """A client at the base URL whose token may read and write in every company."""
+        return Client(self, self.base_url, self.tokens.issue())
+
+    @property
+    def origin(self) -> Client:
+        """A client without a token at the root of the server, above the base path."""
+        return Client(self, self.base_url.removesuffix(self.settings.base_path), "")
+
+    def new_company(self) -> Company:
+        return self.office.add_company(self.client)
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM, as service managers do."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """The exit status, once the process has ended by itself."""
+        status = self._process.wait(STOP_SECONDS)
+        self._close_pipe()
+        return status
+
+    def kill(self) -> None:
+        """Kill the process and its workers without a warning, as a power failure would."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._close_pipe()
+
+    def _close_pipe(self) -> None:
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def connect(self) -> socket.socket:
+        """A plain connection."""
+        return socket.create_connection(self.address, timeout=30)
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        return self._http.send(request)
+
+    def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        with ThreadPoolExecutor(len(requests)) as threads:
+            return list(threads.map(self._http.send, requests))
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    names = ("database", "keys", "workers", "log_level")
+    given = {environment_name(name): str(getattr(settings, name)) for name in names}
+    return {**os.environ, **given}

@@ -1,0 +1,69 @@
+"""A service within the tests' own process, spoken to without a socket."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import httpx
+
+from comptoir.app import Application
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from support.client import Client
+from support.databases import FreshDatabase
+from support.office import Company, Office
+from support.tokens import Tokens
+
+
+class Service:
+    """The application itself, started on a fresh database; a `Carrier`.
+
+    The event loop runs while a request is under way, and stands still in between.
+    """
+
+    def __init__(
+        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **limits: int
+    ) -> None:
+        plain = Settings(database=fresh(folder, model), keys=str(folder / "keys"), log_level="off")
+        self.settings = replace(plain, **limits)  # type: ignore[arg-type]
+        self.tokens = Tokens(self.settings)
+        self._runner = asyncio.Runner()
+        self._application = Application(self.settings, model)
+        self._runner.run(self._application.start())
+        self._http = httpx.AsyncClient(transport=httpx.ASGITransport(self._application))
+        self.office = Office(self.settings, self._runner, model)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.office.close()
+        self._runner.run(self._http.aclose())
+        self._runner.run(self._application.stop())
+        self._runner.close()
+
+    @property
+    def client(self) -> Client:
+        """A client at the base URL whose token may read and write in every company."""
+        return Client(self, self.settings.base_url, self.tokens.issue())
+
+    @property
+    def origin(self) -> Client:
+        """A client without a token at the root of the server, above the base path."""
+        base, path = self.settings.base_url, self.settings.base_path
+        return Client(self, base.removesuffix(path), "")
+
+    def new_company(self, name: str = "Test & Söhne") -> Company:
+        return self.office.add_company(self.client, name)
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        return self._runner.run(self._http.send(request))
+
+    def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        return self._runner.run(self._send_all(requests))
+
+    async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        return list(await asyncio.gather(*(self._http.send(each) for each in requests)))

@@ -1,0 +1,45 @@
+"""The tokens of the tests: good ones, and those that no service should accept."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from comptoir.auth import Clock, Scope, TokenIssuer, load_keys
+from comptoir.config import Settings
+
+BOTH = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
+SUBJECT = "tests"
+HOUR = timedelta(hours=1)
+
+
+class Tokens:
+    """Issues tokens with a service's own key."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._key = load_keys(Path(settings.keys)).signing
+
+    def issue(self, scopes: Iterable[Scope] = BOTH, companies: Iterable[str] | None = None) -> str:
+        """A good token for an hour."""
+        return self._issuer().issue(SUBJECT, scopes, companies, HOUR)
+
+    def expired(self) -> str:
+        """A token that was good until long ago."""
+        return self._bad(self._issuer(clock=lambda: 1_700_000_000.0))
+
+    def for_another_audience(self) -> str:
+        """A token that another service should accept."""
+        return self._bad(self._issuer(audience="another"))
+
+    def of_another_issuer(self) -> str:
+        """A token with the trusted signature of an issuer that is not trusted."""
+        return self._bad(self._issuer(issuer="another"))
+
+    def _issuer(self, issuer: str = "", audience: str = "", clock: Clock | None = None) -> TokenIssuer:
+        parties = (issuer or self._settings.token_issuer, audience or self._settings.token_audience)
+        if clock is None:
+            return TokenIssuer(self._key, *parties)
+        return TokenIssuer(self._key, *parties, clock)
+
+    def _bad(self, issuer: TokenIssuer) -> str:
+        return issuer.issue(SUBJECT, BOTH, None, HOUR)

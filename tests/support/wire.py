@@ -1,0 +1,35 @@
+"""HTTP/1.1 by hand, for what no client would send."""
+
+import socket
+from http.client import HTTPResponse
+
+import httpx
+
+
+def ask(connection: socket.socket, request: bytes) -> httpx.Response:
+    """Send bytes, and read one answer."""
+    send(connection, request)
+    return read_answer(connection)
+
+
+def send(connection: socket.socket, content: bytes) -> None:
+    """Send bytes; a server that has heard enough may have closed its side meanwhile."""
+    try:
+        connection.sendall(content)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
+
+def read_answer(connection: socket.socket) -> httpx.Response:
+    """Read one answer, whole."""
+    answer = HTTPResponse(connection)
+    answer.begin()
+    content = answer.read()
+    return httpx.Response(answer.status, headers=answer.getheaders(), content=content)
+
+
+def head(method: str, target: str, headers: dict[str, str]) -> bytes:
+    """The head of a request, with the blank line behind it."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: test"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode()
