@@ -11,6 +11,7 @@ from support.office import Company
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service
+from support.specimen import WITH_SPECIMENS
 
 
 @pytest.fixture(scope="session", params=FRESH)
@@ -60,3 +61,18 @@ def server(
     folder = tmp_path_factory.mktemp("server")
     with Server(Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def specimen_service(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """The service over a model with a twelfth kind, which no migration of the package brings."""
+    with Service(fresh_database, tmp_path_factory.mktemp("specimens"), WITH_SPECIMENS) as service:
+        yield service
+
+
+@pytest.fixture
+def specimens(specimen_service: Service) -> Company:
+    """A company without specimens, which no other test has."""
+    return specimen_service.new_company()

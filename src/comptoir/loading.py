@@ -140,7 +140,7 @@ class Loader:
     ) -> dict[Values | None, Row]:
         wanted = [each for each in identities if each is not None]
         found = await self._store.matching(self._company, entity_set, rule.properties, wanted)
-        return dict(found)
+        return {values: row for values, row in found.items()}  # noqa: C416 - wider keys
 
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[Values | None]

@@ -1,12 +1,15 @@
 """Assembles the subcommands, and says in one line what went wrong."""
 
+import os
 import sys
+from typing import Annotated
 
-import click
 import typer
+from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
 from comptoir import __version__
-from comptoir.cli import serve
+from comptoir.cli import changes, company, dump, load, migrate, sample, serve, token
+from comptoir.cli.running import Interrupted
 from comptoir.errors import OperatorError, Refusal
 
 app = typer.Typer(
@@ -17,9 +20,16 @@ app = typer.Typer(
     add_completion=True,
 )
 app.command("serve")(serve.serve)
+app.command("migrate")(migrate.migrate)
+app.add_typer(company.app)
+app.command("load")(load.load)
+app.command("dump")(dump.dump)
+app.command("changes")(changes.changes)
+app.command("token")(token.token)
+app.command("sample")(sample.sample)
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001 - the form that Typer calls back
+def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"comptoir {__version__}")
         raise typer.Exit
@@ -27,9 +37,11 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - the form that Typer calls 
 
 @app.callback()
 def root(
-    version: bool = typer.Option(  # noqa: FBT001 - a flag on the command line
-        False, "--version", callback=_version, is_eager=True, help="Show the version, and exit."
-    ),
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
 ) -> None:
     """A self-hosted service for the business records of an ERP."""
 
@@ -37,10 +49,23 @@ def root(
 def main() -> None:
     """Run the command; exits with a status that is not 0 after an error in one line."""
     try:
-        app(standalone_mode=False)
-    except click.ClickException as fault:
-        sys.exit(f"comptoir: {fault.format_message()} Try --help.")
+        status = app(standalone_mode=False)
+        sys.stdout.flush()
+    except NoArgsIsHelpError:
+        status = 2
+    except ClickException as fault:
+        status = _said(f"{' '.join(fault.format_message().split())} Try --help.")
     except (OperatorError, Refusal) as fault:
-        sys.exit(f"comptoir: {fault}")
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit("comptoir: interrupted.")
+        status = _said(" ".join(str(fault).split()))
+    except (typer.Abort, KeyboardInterrupt, Interrupted):
+        status = _said("interrupted.")
+    except BrokenPipeError:
+        # nobody reads what is printed any more, so nobody is told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
+
+
+def _said(fault: str) -> int:
+    sys.stderr.write(f"comptoir: {fault}\n")
+    return 1

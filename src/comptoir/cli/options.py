@@ -1,17 +1,19 @@
-"""Settings as options: help text, environment variable and default come from their declaration."""
+"""Options that commands share; settings take help, variable and default from their declaration."""
 
 from typing import Annotated
 
 import typer
+from typer.models import OptionInfo
 
 from comptoir.config import HELP, Settings, environment_name
 
 
-def _option(setting: str, name: str | None = None) -> typer.models.OptionInfo:
-    flag = name or f"--{setting.replace('_', '-')}"
+def _option(setting: str) -> OptionInfo:
+    flag = f"--{setting.replace('_', '-')}"
     default = getattr(Settings(), setting)
     shown = f" [env: {environment_name(setting)}] [default: {default or 'none'}]"
-    return typer.Option(flag, help=HELP[setting] + shown, show_default=False)
+    option: OptionInfo = typer.Option(flag, help=HELP[setting] + shown, show_default=False)
+    return option
 
 
 Database = Annotated[str | None, _option("database")]
@@ -29,5 +31,14 @@ Config = Annotated[
         "--config",
         help=f"A TOML file with a line per setting. [env: {environment_name('config')}]",
         show_default=False,
+    ),
+]
+Company = Annotated[
+    str,
+    typer.Option(
+        "--company",
+        metavar="GUID",
+        envvar=environment_name("company"),
+        help="The company's id, as `comptoir company list` prints it.",
     ),
 ]

@@ -6,12 +6,14 @@ import socket
 import tempfile
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from typing import Annotated
 
 import typer
 
 from comptoir.app import Application
 from comptoir.catalog import MODEL
 from comptoir.cli import options
+from comptoir.cli.quickstart import announce, sample_company_id
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
@@ -19,7 +21,7 @@ from comptoir.http.server import bind, run
 from comptoir.store.migrate import migrate
 
 
-def serve(
+def serve(  # noqa: PLR0913 - an option each
     *,
     database: options.Database = None,
     keys: options.Keys = None,
@@ -30,6 +32,13 @@ def serve(
     trusted_proxies: options.TrustedProxies = None,
     workers: options.Workers = None,
     log_level: options.LogLevel = None,
+    quickstart: Annotated[
+        bool,
+        typer.Option(
+            "--quickstart",
+            help="Make a sample company on first use, and print what to paste.",
+        ),
+    ] = False,
     config: options.Config = None,
 ) -> None:
     """Serve the interface.
@@ -53,14 +62,17 @@ def serve(
     with bind(settings.host, settings.port) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         migrate(settings.database, MODEL)
+        company_id = sample_company_id(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        _serve(settings, listener)
+        _serve(settings, listener, company_id)
 
 
-def _serve(settings: Settings, listener: socket.socket) -> None:
+def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:
     application = Application(settings)
     typer.echo(f"Serving {settings.base_url}")
+    if company_id is not None:
+        announce(settings, listener, company_id)
     if settings.workers == 1:
         run(application, settings, listener)
         return

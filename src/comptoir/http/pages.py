@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.errors import INTERNAL_ERROR, METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.http.metrics import CONTENT_TYPE, Metrics
 from comptoir.response.error import error_answer
 from comptoir.store.protocol import Store
@@ -28,11 +28,13 @@ def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
     async def refused(_: Request, fault: Exception) -> Response:
         if isinstance(fault, Refusal):
             return _response(fault)
-        status = fault.status_code if isinstance(fault, HTTPException) else 500
-        headers = fault.headers if isinstance(fault, HTTPException) else None
-        if status == METHOD_NOT_ALLOWED.status:
-            message = f"The path does not have this method. It has: {(headers or {}).get('Allow')}."
-            return _response(Refusal(METHOD_NOT_ALLOWED, message, headers=headers))
+        if not isinstance(fault, HTTPException):
+            message = "The service failed. Its log has the cause under the id in X-Request-Id."
+            return _response(Refusal(INTERNAL_ERROR, message))
+        if fault.status_code == METHOD_NOT_ALLOWED.status:
+            allowed = (fault.headers or {}).get("Allow", "")
+            message = f"The path does not have this method. It has: {allowed}."
+            return _response(Refusal(METHOD_NOT_ALLOWED, message, headers=fault.headers))
         return _response(
             Refusal(RESOURCE_NOT_FOUND, f"There is nothing here. The interface is at {base_url}.")
         )
@@ -43,7 +45,7 @@ def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
             Route("/readyz", readyz),
             Route("/metrics", exposition),
         ],
-        exception_handlers={HTTPException: refused, Refusal: refused},
+        exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
 
 

@@ -38,10 +38,12 @@ class FileSource:
         self._seen: tuple[int, ...] | None = None
 
     def digest(self) -> str:
+        """The SHA-256 of the file's bytes."""
         with self._path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def chunks(self) -> Iterator[Chunk]:
+        """The file's rows, by the reader that its name asks for."""
         try:
             self._stay_the_same()
             for chunk in _READERS[self._path.suffix](self._path):
@@ -75,9 +77,11 @@ class TableSource:
         self._rows = rows
 
     def digest(self) -> str:
+        """The SHA-256 of the identity."""
         return hashlib.sha256(self._identity.encode()).hexdigest()
 
     def chunks(self) -> Iterator[Chunk]:
+        """The table's rows, counted from 1."""
         rows = iter(self._rows())
         done = 0
         while part := list(islice(rows, ROWS_PER_CHUNK)):

@@ -1,0 +1,5 @@
+"""`python -m comptoir` is the command `comptoir`."""
+
+from comptoir.cli import main
+
+main()

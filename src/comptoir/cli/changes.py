@@ -1,0 +1,103 @@
+"""`comptoir changes`: the change log, a line of JSON per change."""
+
+import asyncio
+import os
+import select
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated
+
+import msgspec
+import typer
+
+from comptoir.cli import options
+from comptoir.cli.running import (
+    database_settings,
+    guid,
+    known_company,
+    need_database,
+    opened,
+    run,
+)
+from comptoir.config import Settings, environment_name
+from comptoir.store.ledger import Change
+
+POLL_SECONDS = 0.5
+"""How often `--follow` asks for new changes."""
+
+_AT_A_TIME = 1_000
+
+
+def changes(
+    *,
+    company: options.Company,
+    since: Annotated[
+        int,
+        typer.Option(
+            "--since",
+            min=0,
+            metavar="N",
+            envvar=environment_name("since"),
+            help="Begin behind the change with this number.",
+        ),
+    ] = 0,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow",
+            envvar=environment_name("follow"),
+            help="Wait for more changes, until interrupted.",
+        ),
+    ] = False,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Print a company's change log as NDJSON: each change once, in the order of the numbers.
+
+    A change names the record and says what was done to it; it does not tell the record's content.
+    """
+    settings = database_settings(database, config)
+    company_id = guid(company)
+    need_database(settings)
+    try:
+        run(lambda: _print_changes(settings, company_id, since, follow=follow))
+    except BrokenPipeError:
+        # whoever read has had enough; what is left in the buffer is for nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def _print_changes(settings: Settings, company_id: str, since: int, *, follow: bool) -> None:
+    async with opened(settings) as store:
+        company = await known_company(store, company_id)
+        with suppress(asyncio.CancelledError):
+            while True:
+                found = await store.changes(company, since, _AT_A_TIME)
+                if found:
+                    _print(found)
+                    since = found[-1].number
+                elif not follow or _nobody_reads():
+                    return
+                else:
+                    await asyncio.sleep(POLL_SECONDS)
+
+
+def _print(found: Sequence[Change]) -> None:
+    for change in found:
+        line = {
+            "number": change.number,
+            "entitySet": change.entity_set,
+            "record": change.record,
+            "verb": change.verb,
+            "at": change.at,
+            "by": change.by,
+        }
+        sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _nobody_reads() -> bool:
+    """Whether the other end of the pipe is closed, which else only the next line would find out."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

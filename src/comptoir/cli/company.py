@@ -1,0 +1,108 @@
+"""`comptoir company`: make companies, and list them."""
+
+from typing import Annotated
+from uuid import uuid4
+
+import typer
+
+from comptoir.catalog import MODEL
+from comptoir.cli import options
+from comptoir.cli.running import database_settings, guid, need_database, opened, run
+from comptoir.config import Settings
+from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.text import TEXT
+from comptoir.errors import OperatorError
+from comptoir.plan.bound import Comparison, Field, Slot
+from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Where, default_order
+from comptoir.plan.target import COMPANIES
+from comptoir.plan.target import Company as KnownCompany
+from comptoir.store.migrate import migrate
+from comptoir.store.protocol import Store
+
+_PAGE = 1_000
+
+app = typer.Typer(
+    name="company",
+    help="Make companies, and list them. Every record belongs to one.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="The company's name.")],
+    *,
+    company_id: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="GUID", help="The company's id; a new one is made by default."
+        ),
+    ] = None,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Make a company, and print its id last. A new embedded database is made as well."""
+    settings = database_settings(database, config)
+    checked_name(name)
+    wanted = guid(company_id) if company_id is not None else str(uuid4())
+    migrate(settings.database, MODEL)
+    run(lambda: _create(settings, wanted, name))
+    typer.echo(f"{name} {wanted}")
+
+
+@app.command("list")
+def list_companies(*, database: options.Database = None, config: options.Config = None) -> None:
+    """List the companies by name, one a line, each with its id last."""
+    settings = database_settings(database, config)
+    need_database(settings)
+    for name, company_id in run(lambda: _all(settings)):
+        typer.echo(f"{name} {company_id}")
+
+
+def checked_name(name: str) -> None:
+    """Raise `OperatorError` for a name that no company can have."""
+    try:
+        TEXT.from_text(name)
+    except ValueFault as fault:
+        raise OperatorError(f"a company's name {fault}") from None
+    if not name.strip() or not name.isprintable():
+        raise OperatorError("a company's name is printable text, and not blank.")
+
+
+async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
+    """Make a company; raises `OperatorError` when the id is taken."""
+    if await store.company(company_id) is not None:
+        raise OperatorError(f"there is a company {company_id} already. Choose another id.")
+    return await store.create_company(company_id, name)
+
+
+async def company_named(store: Store, name: str) -> KnownCompany | None:
+    """The first company with a name, None when there is none."""
+    named = Where(Comparison("eq", Field("name"), Slot(0)), (name,))
+    entity_set = MODEL.by_name[COMPANIES]
+    plan = PagePlan(entity_set, None, named, default_order(entity_set), None, limit=1)
+    found = [row async for rows in store.page(plan) for row in rows]
+    return await store.company(str(found[0][1])) if found else None
+
+
+async def _create(settings: Settings, company_id: str, name: str) -> None:
+    async with opened(settings) as store:
+        await new_company(store, company_id, name)
+
+
+async def _all(settings: Settings) -> list[tuple[str, str]]:
+    entity_set = MODEL.by_name[COMPANIES]
+    positions = entity_set.type.position
+    order = default_order(entity_set, [OrderKey("name")])
+    found: list[tuple[str, str]] = []
+    async with opened(settings) as store:
+        seek: tuple[Stored, ...] | None = None
+        while True:
+            plan = PagePlan(entity_set, None, EVERYTHING, order, seek, _PAGE)
+            rows = [row async for part in store.page(plan) for row in part]
+            found += [
+                (str(row[positions["name"] + 1]), str(row[positions["id"] + 1])) for row in rows
+            ]
+            if len(rows) < _PAGE:
+                return found
+            seek = plan.seek_behind(rows[-1])

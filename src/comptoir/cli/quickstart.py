@@ -1,0 +1,116 @@
+"""`comptoir serve --quickstart`: a sample company, and what to paste once the service answers."""
+
+import shlex
+import socket
+from datetime import timedelta
+from http.client import HTTPConnection, HTTPException
+from threading import Thread
+from uuid import uuid4
+
+import msgspec
+import typer
+
+from comptoir.app import token_issuer
+from comptoir.auth import Scope
+from comptoir.catalog import MODEL
+from comptoir.cli.company import company_named
+from comptoir.cli.running import opened, run
+from comptoir.cli.sample import SAMPLE_NAME, fill
+from comptoir.config import Settings
+from comptoir.plan.read import EVERYTHING, CountPlan
+from comptoir.samples import SampleSize
+
+_LAST_FILLED = "salesPricesExt"
+_TOKEN_LIVES = timedelta(hours=24)
+_PATIENCE_SECONDS = 60
+
+
+class _Contact(msgspec.Struct):
+    """What the commands to paste need of a contact."""
+
+    id: str
+    tag: str = msgspec.field(name="@odata.etag")
+
+
+class _Contacts(msgspec.Struct):
+    value: list[_Contact]
+
+
+def sample_company_id(settings: Settings) -> str:
+    """The id of the sample company in an up-to-date database; it is made on first use."""
+    return run(lambda: _find_or_fill(settings))
+
+
+async def _find_or_fill(settings: Settings) -> str:
+    async with opened(settings) as store:
+        company = await company_named(store, SAMPLE_NAME)
+        if company is None:
+            typer.echo(f"Making the company {SAMPLE_NAME}, on first use.")
+            company = await store.create_company(str(uuid4()), SAMPLE_NAME)
+        # what is filled last tells whether filling was interrupted; it then goes on
+        last = CountPlan(MODEL.by_name[_LAST_FILLED], company, EVERYTHING)
+        if not await store.count(last):
+            await fill(store, company, SampleSize.SMALL)
+        return company.id
+
+
+def announce(settings: Settings, listener: socket.socket, company_id: str) -> None:
+    """Print what to paste, as soon as the service behind the socket answers."""
+    address = listener.getsockname()
+    token = token_issuer(settings).issue(
+        "quickstart", (Scope.RECORDS_READ, Scope.RECORDS_WRITE), [company_id], _TOKEN_LIVES
+    )
+    Thread(
+        target=_announce,
+        args=(settings, _reachable(str(address[0])), int(address[1]), company_id, token),
+        name="comptoir-quickstart",
+        daemon=True,
+    ).start()
+
+
+def _reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - to, not on
+
+
+def _announce(settings: Settings, host: str, port: int, company_id: str, token: str) -> None:
+    contacts = f"/companies({company_id})/contactsExt"
+    # the socket listens already: the answer comes when the service has started
+    connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
+    try:
+        connection.request(
+            "GET",
+            f"{settings.base_path}{contacts}?$top=1",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        found = msgspec.json.decode(connection.getresponse().read(), type=_Contacts)
+    except (OSError, HTTPException, msgspec.DecodeError) as fault:
+        typer.echo(f"the service does not answer as it should: {fault}.", err=True)
+        return
+    finally:
+        connection.close()
+    typer.echo(f"Base URL: {settings.base_url}")
+    typer.echo(f"Company:  {company_id} ({SAMPLE_NAME})")
+    typer.echo(f"Token, valid for 24 hours:\n{token}")
+    for contact in found.value:
+        url = f"{settings.base_url}{contacts}({contact.id})"
+        typer.echo(f"\nRead a contact:\n{read_command(url, token)}")
+        typer.echo(f"\nUpdate it:\n{update_command(url, token, contact.tag)}")
+
+
+def read_command(url: str, token: str) -> str:
+    """A command for the shell that reads a record."""
+    return shlex.join(["curl", "-sS", "-H", f"Authorization: Bearer {token}", url])
+
+
+def update_command(url: str, token: str, tag: str) -> str:
+    """A command for the shell that updates the record, if it still has this tag."""
+    return shlex.join(
+        [
+            *("curl", "-sS", "-X", "PATCH"),
+            *("-H", f"Authorization: Bearer {token}"),
+            *("-H", "Content-Type: application/json"),
+            *("-H", f"If-Match: {tag}"),
+            *("-d", '{"displayName": "Renamed by curl"}'),
+            url,
+        ]
+    )

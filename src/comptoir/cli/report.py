@@ -1,0 +1,72 @@
+"""What a load tells: progress on a terminal, the faults, a line per source, and the total."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from comptoir.loading import FAULTS_KEPT, LoadReport
+from comptoir.loading import Progress as Listener
+
+_STAGES = {"check": "checking", "write": "writing"}
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Listener]:
+    """A progress bar on the standard error stream, when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _rows: None
+        return
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed} rows"),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(name, total=None)
+
+        def show(stage: str, done: int, rows: int) -> None:
+            bar.update(
+                task, description=f"{_STAGES[stage]} {name}", completed=done, total=rows or None
+            )
+
+        yield show
+
+
+def tell(name: str, report: LoadReport) -> None:
+    """Print the faults to the standard error stream, and what became of the source."""
+    for fault in report.faults:
+        place = ":".join([name, *([str(fault.line)] if fault.line else [])])
+        column = f"{fault.column}: " if fault.column else ""
+        typer.echo(f"{place}: {column}{fault.reason}", err=True)
+    if len(report.faults) == FAULTS_KEPT and report.refused > FAULTS_KEPT:
+        typer.echo(f"{name}: {report.refused} lines are refused; the first are shown.", err=True)
+    typer.echo(f"{name}: {summary(report)}")
+
+
+def summary(report: LoadReport) -> str:
+    """What became of the rows, in words."""
+    resumed = f", resumed at row {report.resumed_at}" if report.resumed_at else ""
+    counted = (
+        f"{report.rows} rows: {report.inserted} inserted, {report.updated} updated, "
+        f"{report.unchanged} unchanged, {report.refused} refused{resumed}"
+    )
+    return counted if report.written else f"{counted}; nothing was written"
+
+
+def total(reports: list[LoadReport]) -> LoadReport:
+    """The sum of several reports."""
+    return LoadReport(
+        rows=sum(each.rows for each in reports),
+        inserted=sum(each.inserted for each in reports),
+        updated=sum(each.updated for each in reports),
+        unchanged=sum(each.unchanged for each in reports),
+        refused=sum(each.refused for each in reports),
+        written=any(each.written for each in reports),
+    )

@@ -1,0 +1,115 @@
+"""What the commands that work on a database have in common: opening it, and ending well."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings, load_settings
+from comptoir.edm.scalar import is_guid
+from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
+from comptoir.plan.target import Company
+from comptoir.store.migrate import migrate
+from comptoir.store.protocol import Store
+from comptoir.store.sqlite.connection import SCHEME, database_path
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):  # noqa: N818 - somebody's wish, not an error
+    """A signal asked the command to end."""
+
+
+def database_settings(database: str | None, config: str | None) -> Settings:
+    """The settings of a command that takes the options `--database` and `--config` alone."""
+    return load_settings({"database": database, "config": config})
+
+
+def guid(text: str) -> str:
+    """A Guid in lower case; raises `OperatorError` for another text."""
+    if not is_guid(text):
+        raise OperatorError(
+            f"{text[:60]!r} is not a company's id. `comptoir company list` prints the ids."
+        )
+    return text.lower()
+
+
+def need_database(settings: Settings) -> None:
+    """Bring a database that exists up to date; raises `OperatorError` when there is none.
+
+    So a misspelt name does not make a new, empty database.
+    """
+    if settings.database.startswith(SCHEME) and not database_path(settings.database).exists():
+        raise OperatorError(
+            f"there is no database {database_path(settings.database)}. Make it with `comptoir "
+            "migrate`, or name another one with --database."
+        )
+    migrate(settings.database, MODEL)
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Store]:
+    """The store of the settings, closed at the end.
+
+    A `Refusal` because the database failed becomes an `OperatorError` with the database's words,
+    which a service would write to its log.
+    """
+    words = _LastWords()
+    log = logging.getLogger("comptoir")
+    log.addHandler(words)
+    log.propagate = False
+    try:
+        store = open_store(settings)
+        try:
+            yield store
+        finally:
+            await store.close()
+    except Refusal as refusal:
+        if refusal.kind is not UNAVAILABLE or not words.last:
+            raise
+        raise OperatorError(f"{refusal} ({words.last})") from refusal
+    finally:
+        log.removeHandler(words)
+        log.propagate = True
+
+
+async def known_company(store: Store, company_id: str) -> Company:
+    """The company with an id; raises `OperatorError` when there is none."""
+    company = await store.company(company_id)
+    if company is None:
+        raise OperatorError(
+            f"there is no company {company_id}. `comptoir company list` lists those that exist."
+        )
+    return company
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    """Run a command's coroutine; SIGINT and SIGTERM cancel it, so that it can tidy up.
+
+    Raises `Interrupted` when it was cancelled and did not end by itself.
+    """
+    return asyncio.run(_cancellable(work))
+
+
+async def _cancellable(work: Callable[[], Awaitable[T]]) -> T:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        raise Interrupted from None
+
+
+class _LastWords(logging.Handler):
+    """Keeps the last message of a log."""
+
+    last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = record.getMessage()

@@ -1,0 +1,91 @@
+"""`comptoir token`: issue a bearer token."""
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from comptoir.app import token_issuer
+from comptoir.auth import Scope
+from comptoir.cli import options
+from comptoir.cli.running import guid
+from comptoir.config import environment_name, load_settings
+from comptoir.errors import OperatorError
+
+_TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_SCOPES = " ".join(Scope)
+
+
+def token(
+    *,
+    scope: Annotated[
+        str,
+        typer.Option(
+            "--scope",
+            envvar=environment_name("scope"),
+            help=f"What the token allows, separated by blanks: {', '.join(Scope)}.",
+        ),
+    ] = "records.read records.write",
+    company: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--company",
+            metavar="GUID",
+            envvar=environment_name("company"),
+            help="A company that the token reaches; may be given again. [default: every company]",
+            show_default=False,
+        ),
+    ] = None,
+    ttl: Annotated[
+        str,
+        typer.Option(
+            "--ttl",
+            envvar=environment_name("ttl"),
+            help="How long the token is valid: a number and s, m, h or d, such as 90s or 30d.",
+        ),
+    ] = "1h",
+    subject: Annotated[
+        str,
+        typer.Option(
+            "--subject",
+            metavar="NAME",
+            envvar=environment_name("subject"),
+            help="Who the token speaks for; the change log and the request log name it.",
+        ),
+    ] = "comptoir token",
+    keys: options.Keys = None,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Issue a bearer token, and print it as the last line.
+
+    It is signed with the service's own key, which is made on first use.
+    """
+    settings = load_settings({"keys": keys, "database": database, "config": config})
+    scopes = parse_scopes(scope)
+    companies = [guid(each) for each in company] if company else None
+    lifetime = parse_ttl(ttl)
+    typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
+
+
+def parse_scopes(text: str) -> list[Scope]:
+    """Scopes from their names; raises `OperatorError` for an unknown one, and for none."""
+    names = set(text.split())
+    for name in sorted(names):
+        if name not in set(Scope):
+            raise OperatorError(f"{name[:60]!r} is no scope. There are: {_SCOPES}.")
+    if not names:
+        raise OperatorError(f"a token needs a scope. There are: {_SCOPES}.")
+    return [each for each in Scope if each in names]
+
+
+def parse_ttl(text: str) -> timedelta:
+    """A lifetime such as 90s, 15m, 1h or 30d; raises `OperatorError` for another text."""
+    match = _TTL.fullmatch(text)
+    if match is None or not int(match[1]):
+        raise OperatorError(
+            f"{text[:60]!r} is no lifetime. Give a number and s, m, h or d, such as 90s, 15m, 1h."
+        )
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})

@@ -1,0 +1,331 @@
+"""Bodies that are refused: each with its code and target, and nothing is changed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+from support.client import Body, record
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CAMPAIGN, CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
+
+CONTACT_PATH = f"contactsExt({CONTACT})"
+CAMPAIGN_PATH = f"campaignsExt({CAMPAIGN})"
+ATTRIBUTE_PATH = f"itemAttributesExt({ITEM_ATTRIBUTE})"
+
+
+@pytest.fixture(scope="module")
+def kept(stocked: Company) -> Company:
+    """A company in which whatever is tried here changes nothing."""
+    return stocked
+
+
+@contextmanager
+def nothing_changes(company: Company, *paths: str) -> Iterator[None]:
+    before = [company.record(path) for path in paths]
+    counts = [len(company.listed(path.partition("(")[0])) for path in paths]
+    changed = company.changes()
+    yield
+    assert [company.record(path) for path in paths] == before
+    assert [len(company.listed(path.partition("(")[0])) for path in paths] == counts
+    assert company.changes() == changed
+
+
+SYNTAX = {
+    "empty": b"",
+    "blank": b" \r\n\t",
+    "broken": b'{"displayName": x}',
+    "truncated": b'{"displayName": "Ann',
+    "unquoted": b"{displayName: 'Ann'}",
+    "a comma too many": b'{"displayName": "Ann",}',
+    "more behind it": b'{"displayName": "Ann"} {"city": "Graz"}',
+    "text behind it": b'{"displayName": "Ann"} x',
+    "a comment": b'{"displayName": "Ann" /* why */}',
+    "not UTF-8": b'{"displayName": "Ann\xff"}',
+    "Latin-1": '{"displayName": "Zoë"}'.encode("latin-1"),
+    "UTF-16": '{"displayName": "Ann"}'.encode("utf-16"),
+    "an encoded surrogate": b'{"displayName": "\xed\xa0\x80"}',
+    "a high surrogate alone": rb'{"displayName": "\ud83d"}',
+    "a low surrogate alone": rb'{"displayName": "\ude00"}',
+    "surrogates the wrong way round": rb'{"displayName": "\ude00\ud83d"}',
+    "a half pair in a name": rb'{"\ud83d": "Ann"}',
+    "a control character": b'{"displayName": "A\x01"}',
+    "a raw NUL": b'{"displayName": "A\x00"}',
+    "an array": b'[{"displayName": "Ann"}]',
+    "an empty array": b"[]",
+    "text": b'"Ann"',
+    "a number": b"5",
+    "true": b"true",
+    "null": b"null",
+    "NaN": b'{"privacyBlocked": NaN}',
+    "100,000 nested arrays": b'{"displayName": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "100,000 nested objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "100,000 open arrays": b"[" * 100_000,
+    "5,000 digits": b'{"privacyBlocked": ' + b"9" * 5_000 + b"}",
+    "an endless exponent": b'{"privacyBlocked": 1e99999999999999999999}',
+}
+
+
+@pytest.mark.parametrize("name", SYNTAX)
+def test_a_body_that_is_no_object_is_400(name: str, kept: Company) -> None:
+    with nothing_changes(kept, CONTACT_PATH):
+        refusal(kept.patch(CONTACT_PATH, SYNTAX[name], if_match="*"), "BadRequest")
+        refusal(kept.post("contactsExt", SYNTAX[name]), "BadRequest")
+
+
+VALUES = [
+    (CONTACT_PATH, b'{"displayName": null}', "displayName"),
+    (CONTACT_PATH, b'{"displayName": 5}', "displayName"),
+    (CONTACT_PATH, b'{"displayName": true}', "displayName"),
+    (CONTACT_PATH, b'{"displayName": ["Ann"]}', "displayName"),
+    (CONTACT_PATH, b'{"displayName": {"de": "Ann"}}', "displayName"),
+    (CONTACT_PATH, rb'{"city": "A\u0000"}', "city"),
+    (CONTACT_PATH, b'{"city": "' + b"x" * 4_001 + b'"}', "city"),
+    (CONTACT_PATH, b'{"number": "' + b"x" * 101 + b'"}', "number"),
+    (CONTACT_PATH, b'{"privacyBlocked": null}', "privacyBlocked"),
+    (CONTACT_PATH, b'{"privacyBlocked": "true"}', "privacyBlocked"),
+    (CONTACT_PATH, b'{"privacyBlocked": 1}', "privacyBlocked"),
+    (CONTACT_PATH, b'{"customerTemplateId": null}', "customerTemplateId"),
+    (CONTACT_PATH, b'{"customerTemplateId": ""}', "customerTemplateId"),
+    (CONTACT_PATH, b'{"customerTemplateId": 5}', "customerTemplateId"),
+    (CONTACT_PATH, b'{"customerTemplateId": "1234"}', "customerTemplateId"),
+    (CONTACT_PATH, b'{"customerTemplateId": "' + b"g" * 36 + b'"}', "customerTemplateId"),
+    (CONTACT_PATH, b'{"lastInteractionDate": null}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": ""}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": 20240101}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "2024-02-30"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "2023-02-29"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "2024-13-01"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "0000-01-01"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "2024-1-1"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "20240101"}', "lastInteractionDate"),
+    (CONTACT_PATH, b'{"lastInteractionDate": "2024-01-01T00:00:00Z"}', "lastInteractionDate"),
+    (CONTACT_PATH, '{"lastInteractionDate": "٢٠٢٤-٠١-٠١"}'.encode(), "lastInteractionDate"),
+    (ATTRIBUTE_PATH, b'{"attributeId": null}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": ""}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": "five"}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": "-5"}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": "5.0"}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": " 5"}', "attributeId"),
+    (ATTRIBUTE_PATH, '{"attributeId": "٥"}'.encode(), "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": true}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 5.5}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 2147483648}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": -2147483649}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": "2147483648"}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 18446744073709551616}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 1e400}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 1e-400}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": 1e999999999}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": -1e999999999}', "attributeId"),
+    (ATTRIBUTE_PATH, b'{"attributeId": "' + b"9" * 5_000 + b'"}', "attributeId"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "target"), VALUES)
+def test_a_value_that_does_not_fit_is_400_and_named(
+    path: str, body: bytes, target: str, kept: Company
+) -> None:
+    with nothing_changes(kept, path):
+        error = refusal(kept.patch(path, body, if_match="*"), "BadRequest", target)
+        refusal(kept.post(path.partition("(")[0], body), "BadRequest", target)
+    assert target in error.message
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "cleared"),
+    [
+        (CONTACT_PATH, "city", '""'),
+        (CONTACT_PATH, "lastInteractionDate", '"0001-01-01"'),
+        (CONTACT_PATH, "customerTemplateId", '"00000000-0000-0000-0000-000000000000"'),
+        (CONTACT_PATH, "privacyBlocked", "false"),
+        (ATTRIBUTE_PATH, "attributeId", "0"),
+    ],
+)
+def test_null_is_refused_and_the_message_says_what_clears(
+    path: str, name: str, cleared: str, own_stock: Company
+) -> None:
+    """Properties are never null; and what the message says does clear the property."""
+    error = refusal(own_stock.patch(path, {name: None}, if_match="*"), "BadRequest", name)
+
+    assert cleared in error.message
+    body = f'{{"{name}": {cleared}}}'.encode()
+    assert record(own_stock.patch(path, body, if_match="*"))[name] == msgspec.json.decode(cleared)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("displayname", "displayName"),
+        ("DisplayName", "displayName"),
+        ("phonenumber", "phoneNumber"),
+        ("taxRegistration", "taxRegistrationNumber"),
+        ("qqq", ""),
+        ("", ""),
+        ("constructor", ""),
+        ("company_id", ""),
+        ("record_version", ""),
+        ("سلام", ""),
+        ("x" * 5_000, ""),
+    ],
+)
+def test_an_unknown_property_is_400_and_the_nearest_is_named(
+    name: str, hint: str, kept: Company
+) -> None:
+    with nothing_changes(kept, CONTACT_PATH):
+        body: Body = {"displayName": "Ann", name: "x"}
+        error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", name[:100])
+        refusal(kept.post("contactsExt", body), "BadRequest", name[:100])
+    assert f"Did you mean {hint}?" in error.message if hint else "Did you" not in error.message
+
+
+def test_several_faults_are_told_together(kept: Company) -> None:
+    body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
+
+    error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "city")
+
+    assert [detail.target for detail in error.details] == ["city", "nothing", "privacyBlocked"]
+
+
+REQUIRED = [
+    ("unitsOfMeasureExt", ["code"]),
+    ("itemTranslationsExt", ["itemNo", "languageCode"]),
+    ("itemAttributesExt", ["name"]),
+    ("contactsExt", ["displayName"]),
+    ("campaignsExt", ["number"]),
+    ("itemsExt", ["number"]),
+    ("shippingAgentsExt", ["code"]),
+    ("itemReferencesExt", ["itemNo", "referenceNo"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"), [(resource, name) for resource, names in REQUIRED for name in names]
+)
+def test_a_required_property_is_neither_missing_nor_empty(
+    resource: str, name: str, kept: Company
+) -> None:
+    code = "BadRequest_RequiredParamNotProvided"
+    others = {key: value for key, value in SAMPLES[resource].items() if key not in ("id", name)}
+    guard = {"If-Match": "*"}
+    with nothing_changes(kept, PATHS[resource]):
+        refusal(kept.post(resource, others, guard), code, name)
+        refusal(kept.post(resource, {**others, name: ""}, guard), code, name)
+        if (resource, name) != ("unitsOfMeasureExt", "code"):
+            refusal(kept.patch(PATHS[resource], {name: ""}, if_match="*"), code, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "customer@odata.bind",
+        "@odata.bind",
+        "customer@bind",
+        "@removed",
+        "@odata.removed",
+        "people@odata.delta",
+        "@odata.deltaLink",
+    ],
+)
+def test_what_would_change_the_meaning_is_refused_by_name(name: str, kept: Company) -> None:
+    with nothing_changes(kept, CONTACT_PATH):
+        body: Body = {"displayName": "Ann", name: "x"}
+        error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", name)
+        refusal(kept.post("contactsExt", body), "BadRequest", name)
+    assert name in error.message
+
+
+def test_a_nested_entity_is_refused_by_name(kept: Company) -> None:
+    with nothing_changes(kept, CONTACT_PATH):
+        for name, value in (("company", {"displayName": "x"}), ("people", [{"displayName": "x"}])):
+            body: Body = {"displayName": "Ann", name: value}
+            refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", name)
+
+
+def test_control_information_is_ignored(own_stock: Company) -> None:
+    """A record may be sent back as it was read, control information and all."""
+    read = own_stock.record(CONTACT_PATH)
+    control: Body = {
+        "@odata.etag": 'W/"other"',
+        "@odata.id": None,
+        "@odata.type": 5,
+        "city@odata.type": "#String",
+        "@custom.term": {"a": [1]},
+    }
+    changed = own_stock.changes()
+
+    answer = own_stock.patch(CONTACT_PATH, {**read, **control}, if_match="*")
+
+    assert record(answer) == read
+    assert own_stock.changes() == changed
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        "",
+        "text/plain",
+        "text/json",
+        "application/xml",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/json; charset=latin-1",
+        "application/json; charset=utf-16",
+    ],
+)
+def test_a_body_that_is_not_declared_as_json_in_utf_8_is_415(media: str, kept: Company) -> None:
+    with nothing_changes(kept, CONTACT_PATH):
+        headers = {"Content-Type": media, "If-Match": "*"}
+        body: Body = {"city": "Graz"}
+        refusal(
+            kept.patch(CONTACT_PATH, body, headers=headers),
+            "Request_UnsupportedMediaType",
+            "Content-Type",
+        )
+        refusal(kept.post("contactsExt", body, headers), "Request_UnsupportedMediaType")
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        "application/json",
+        "APPLICATION/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json;odata.metadata=minimal;IEEE754Compatible=false",
+    ],
+)
+def test_json_may_be_declared_in_several_ways(media: str, own_stock: Company) -> None:
+    answer = own_stock.patch(
+        CONTACT_PATH, {"city": "Zürich"}, if_match="*", headers={"Content-Type": media}
+    )
+
+    assert record(answer)["city"] == "Zürich"
+
+
+@pytest.mark.parametrize("resource", READ_ONLY)
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_a_read_only_kind_is_405(method: str, resource: str, kept: Company) -> None:
+    path = resource if method == "POST" else PATHS[resource]
+    with nothing_changes(kept, PATHS[resource]):
+        answer = kept.request(method, path, body={}, headers={"If-Match": "*"})
+        refusal(answer, "BadRequest_MethodNotAllowed")
+        assert answer.headers["allow"] == "HEAD, GET"
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_a_body_of_1_mib_is_read_and_of_one_byte_more_is_413(size: int, kept: Company) -> None:
+    body = b'{"city": 5}'.ljust((1 << 20) + size)
+    with nothing_changes(kept, CONTACT_PATH):
+        answer = kept.patch(CONTACT_PATH, body, if_match="*")
+        refusal(answer, "Request_BodyTooLarge" if size else "BadRequest")
+
+
+def test_a_name_that_comes_twice_has_its_last_value(own_stock: Company) -> None:
+    """As every JSON reader of this family has it (RFC 8259, section 4)."""
+    body = b'{"city": "Graz", "city": "Linz"}'
+
+    assert record(own_stock.patch(CONTACT_PATH, body, if_match="*"))["city"] == "Linz"

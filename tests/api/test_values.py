@@ -1,0 +1,142 @@
+"""Values of every type: what fits and how it comes back, what does not fit and is never bent."""
+
+import pytest
+
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+
+
+def sent(company: Company, name: str, json: str) -> str:
+    """Create a specimen with a value, and give the value as the answer's bytes have it."""
+    code = len(company.listed("specimensExt"))
+    answer = company.post("specimensExt", f'{{"code": "{code}", "{name}": {json}}}'.encode())
+    path = f"specimensExt({record(answer, 201)['id']})"
+    _, _, rest = company.get(path).text.partition(f'"{name}":')
+    return rest.partition(',"')[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "json", "back"),
+    [
+        ("amount", "0", "0"),
+        ("amount", "-0", "0"),
+        ("amount", "-0.0", "0"),
+        ("amount", "0e999999999", "0"),
+        ("amount", "1", "1"),
+        ("amount", "1.0", "1"),
+        ("amount", "100", "100"),
+        ("amount", "1e2", "100"),
+        ("amount", "2.290000", "2.29"),
+        ("amount", "2.2900000000000000000000000000000000000000000", "2.29"),
+        ("amount", "33.6442", "33.6442"),
+        ("amount", "0.1", "0.1"),
+        ("amount", "0.00001", "0.00001"),
+        ("amount", "1e-5", "0.00001"),
+        ("amount", "-0.00001", "-0.00001"),
+        ("amount", "1234567890.0e-5", "12345.6789"),
+        ("amount", "9999999999999.99999", "9999999999999.99999"),
+        ("amount", "-9999999999999.99999", "-9999999999999.99999"),
+        ("amount", "8.999999e0", None),
+        ("amount", "0.000001", None),
+        ("amount", "1e-6", None),
+        ("amount", "1e-400", None),
+        ("amount", "1e-999999999", None),
+        ("amount", "2.290001", None),
+        ("amount", "2.2900000000000000000000000000000000000000001", None),
+        ("amount", "10000000000000", None),
+        ("amount", "9999999999999.999999", None),
+        ("amount", "1e13", None),
+        ("amount", "1e400", None),
+        ("amount", "-1e400", None),
+        ("amount", "1e999999999", None),
+        ("amount", "123456789012345678901234567890", None),
+        ("amount", '"1.5"', None),
+        ("amount", "true", None),
+        ("amount", "null", None),
+        ("amount", "[1]", None),
+        ("rank", "2147483647", "2147483647"),
+        ("rank", "-2147483648", "-2147483648"),
+        ("rank", "12.0", "12"),
+        ("rank", "1.2e1", "12"),
+        ("rank", "120e-1", "12"),
+        ("rank", "1.25e1", None),
+        ("rank", "2147483648", None),
+        ("rank", '"12"', None),
+        ("active", "true", "true"),
+        ("active", "false", "false"),
+        ("active", "0", None),
+        ("day", '"2024-02-29"', '"2024-02-29"'),
+        ("day", '"0001-01-01"', '"0001-01-01"'),
+        ("day", '"9999-12-31"', '"9999-12-31"'),
+        ("day", '"2024-02-30"', None),
+        ("day", '"10000-01-01"', None),
+        ("day", '"-0001-01-01"', None),
+        ("moment", '"2024-01-31T12:30:00Z"', '"2024-01-31T12:30:00.000Z"'),
+        ("moment", '"2024-01-31t12:30:00z"', '"2024-01-31T12:30:00.000Z"'),
+        ("moment", '"2024-01-31T12:30:00.1Z"', '"2024-01-31T12:30:00.100Z"'),
+        ("moment", '"2024-01-31T12:30:00.1239999Z"', '"2024-01-31T12:30:00.123Z"'),
+        ("moment", '"2024-01-31T23:59:59.9999999999Z"', '"2024-01-31T23:59:59.999Z"'),
+        ("moment", '"2024-01-01T00:30:00+01:00"', '"2023-12-31T23:30:00.000Z"'),
+        ("moment", '"2023-12-31T23:30:00-01:30"', '"2024-01-01T01:00:00.000Z"'),
+        ("moment", '"2024-01-01T00:00:00-00:00"', '"2024-01-01T00:00:00.000Z"'),
+        ("moment", '"0001-01-01T00:00:00Z"', '"0001-01-01T00:00:00.000Z"'),
+        ("moment", '"9999-12-31T23:59:59.999Z"', '"9999-12-31T23:59:59.999Z"'),
+        ("moment", '"0001-01-01T00:00:00+00:01"', None),
+        ("moment", '"9999-12-31T23:59:59-00:01"', None),
+        ("moment", '"2024-01-31T12:30:00"', None),
+        ("moment", '"2024-01-31"', None),
+        ("moment", '"2024-01-31T24:00:00Z"', None),
+        ("moment", '"2024-01-31T12:60:00Z"', None),
+        ("moment", '"2023-02-29T12:00:00Z"', None),
+        ("moment", '"2024-01-31T12:30:00+24:00"', None),
+        ("moment", '"2024-01-31T12:30:00+01"', None),
+        ("moment", "1706704200", None),
+        ("moment", '""', None),
+        (
+            "reference",
+            '"ABCDEF01-2345-6789-ABCD-EF0123456789"',
+            '"abcdef01-2345-6789-abcd-ef0123456789"',
+        ),
+        ("reference", '"{abcdef01-2345-6789-abcd-ef0123456789}"', None),
+        ("reference", '"abcdef0123456789abcdef0123456789"', None),
+        ("content", '""', '""'),
+        ("content", '"aGVsbG8="', '"aGVsbG8="'),
+        ("content", '"' + "AAAA" * 200_000 + '"', '"' + "AAAA" * 200_000 + '"'),
+        ("content", '"aGVsbG8"', None),
+        ("content", '"aGVs\\nbG8="', None),
+        ("content", '"aGVsbG8=="', None),
+        ("content", '"not base64!"', None),
+        ("content", '"aGVs-G8="', None),
+        ("content", '"\\u00e9"', None),
+        ("content", "null", None),
+        ("text", '"' + "x" * 4_000 + '"', '"' + "x" * 4_000 + '"'),
+        ("text", '"' + "😀" * 4_000 + '"', '"' + "😀" * 4_000 + '"'),
+        ("text", '"' + "😀" * 4_001 + '"', None),
+        ("text", r'"\ud83d\ude00"', '"😀"'),
+        ("series", '"' + "😀" * 100 + '"', '"' + "😀" * 100 + '"'),
+        ("series", '"' + "x" * 101 + '"', None),
+    ],
+)
+def test_a_value_fits_exactly_or_is_refused(
+    name: str, json: str, back: str | None, specimens: Company
+) -> None:
+    """Numbers are judged by their value and never rounded; moments come back in UTC."""
+    if back is not None:
+        assert sent(specimens, name, json) == back
+        return
+    body = f'{{"code": "x", "{name}": {json}}}'.encode()
+    refusal(specimens.post("specimensExt", body), "BadRequest", name)
+    assert specimens.listed("specimensExt") == []
+    assert specimens.changes() == []
+
+
+def test_decimals_are_equal_by_value(specimens: Company) -> None:
+    """An update with 1.50 for a stored 1.5 changes nothing."""
+    created = record(specimens.post("specimensExt", b'{"code": "a", "amount": 1.5}'), 201)
+    path = f"specimensExt({created['id']})"
+
+    answer = specimens.patch(path, b'{"amount": 150e-2}', if_match="*")
+
+    assert record(answer) == created
+    assert len(specimens.changes()) == 1

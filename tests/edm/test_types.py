@@ -1,0 +1,153 @@
+"""Primitive types keep what they are given, and say what is wrong with what they refuse."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comptoir.edm.number import DECIMAL, DIGITS, INT32
+from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.text import BASE64_TEXT, CODE, TEXT
+from comptoir.jsonvalue import Json
+from comptoir.request.payload import parse_object
+
+ALL = (TEXT, CODE, BASE64_TEXT, GUID, BOOLEAN, INT32, DIGITS, DECIMAL, DATE, INSTANT)
+
+whole_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+stored_decimals = st.integers(-(10**18) + 1, 10**18 - 1)
+
+
+def wire(kind: PrimitiveType, stored: Stored) -> Json:
+    """A stored value as a client reads it, numbers exact."""
+    encoded = msgspec.json.encode(stored if kind.to_wire is None else kind.to_wire(stored))
+    return parse_object(b'{"value":' + encoded + b"}")["value"]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: type(kind).__name__)
+def test_no_value_reads_back_as_itself(kind: PrimitiveType) -> None:
+    assert kind.from_json(wire(kind, kind.default)) == kind.default
+    assert kind.from_texts([""]) == [kind.default]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: type(kind).__name__)
+def test_null_is_refused_and_told_what_clears(kind: PrimitiveType) -> None:
+    with pytest.raises(ValueFault) as refused:
+        kind.from_json(None)
+    assert kind.no_value in str(refused.value)
+
+
+@given(whole_texts.filter(lambda text: len(text) <= 100))
+def test_text_is_kept_as_sent(text: str) -> None:
+    assert CODE.from_json(text) == text
+    assert CODE.from_texts([text, text]) == [text, text]
+
+
+@pytest.mark.parametrize("text", ["a\0b", "half a \ud83d pair", "x" * 101])
+def test_text_that_cannot_be_kept_is_refused_alone_and_in_a_column(text: str) -> None:
+    with pytest.raises(ValueFault):
+        CODE.from_json(text)
+    with pytest.raises(ValueFault):
+        CODE.from_texts(["fine", text])
+
+
+@given(stored_decimals)
+def test_every_decimal_that_fits_survives_the_wire_and_the_text(stored: int) -> None:
+    assert DECIMAL.from_json(wire(DECIMAL, stored)) == stored
+    assert DECIMAL.from_text(DECIMAL.to_text(stored)) == stored
+    printed = DECIMAL.to_text(stored)
+    assert "e" not in printed.lower()
+    assert "." not in printed or printed[-1] not in "0."
+
+
+@pytest.mark.parametrize(
+    ("number", "stored"),
+    [("2.290000", 229000), ("1e3", 100_000_000), ("-0.00001", -1), ("0e999", 0), ("1E-5", 1)],
+)
+def test_decimals_are_judged_by_value(number: str, stored: int) -> None:
+    assert DECIMAL.from_json(Decimal(number)) == stored
+
+
+@pytest.mark.parametrize("number", ["10000000000000", "0.000001", "1e400", "1e-400", "1.0000001"])
+def test_a_decimal_that_does_not_fit_is_refused_not_rounded(number: str) -> None:
+    with pytest.raises(ValueFault):
+        DECIMAL.from_json(Decimal(number))
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, Decimal("1.5"), "7", True])
+def test_a_whole_number_is_within_32_bits_and_no_text(value: Json) -> None:
+    with pytest.raises(ValueFault):
+        INT32.from_json(value)
+
+
+@pytest.mark.parametrize(("value", "stored"), [("007", 7), (7, 7), (Decimal("7.0"), 7)])
+def test_digits_are_taken_as_text_or_as_a_number(value: Json, stored: int) -> None:
+    assert DIGITS.from_json(value) == stored
+
+
+@pytest.mark.parametrize("value", ["", "-7", "7.0", " 7", "\u0667", "99999999999"])
+def test_what_is_not_digits_is_refused(value: str) -> None:
+    with pytest.raises(ValueFault):
+        DIGITS.from_json(value)
+
+
+@given(st.dates())
+def test_every_date_is_kept(day: date) -> None:
+    assert DATE.from_json(day.isoformat()) == day.isoformat()
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "2026-2-3", "0000-01-01", "2026-01-01T00:00:00Z"])
+def test_what_is_no_date_is_refused(text: str) -> None:
+    with pytest.raises(ValueFault):
+        DATE.from_json(text)
+
+
+@given(
+    st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)),  # noqa: DTZ001 - the offset is drawn
+    st.integers(-1_439, 1_439),
+)
+def test_an_instant_is_kept_in_utc_with_milliseconds(local: datetime, minutes: int) -> None:
+    moment = local.replace(tzinfo=timezone(timedelta(minutes=minutes)))
+    utc = moment.astimezone(UTC)
+    expected = f"{utc:%H:%M:%S}.{utc.microsecond // 1_000:03d}Z"
+    stored = str(INSTANT.from_json(moment.isoformat(timespec="microseconds")))
+    assert stored.endswith(expected)
+    assert INSTANT.from_text(stored) == stored
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-30T00:00:00Z",
+        "2026-01-01",
+        "2026-01-01T25:00:00Z",
+        "2026-01-01T00:00:00",
+        "0001-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59-00:01",
+        "2026-01-01T00:00:00+24:00",
+    ],
+)
+def test_what_is_no_instant_is_refused(text: str) -> None:
+    with pytest.raises(ValueFault):
+        INSTANT.from_json(text)
+
+
+@given(st.uuids())
+def test_a_guid_is_kept_in_lower_case(guid: object) -> None:
+    assert GUID.from_json(str(guid).upper()) == str(guid)
+
+
+@pytest.mark.parametrize("text", ["SGVsbG8", "not base64!", "SGVs bG8="])
+def test_what_is_not_base64_is_refused(text: str) -> None:
+    with pytest.raises(ValueFault):
+        BASE64_TEXT.from_json(text)
+
+
+@pytest.mark.parametrize("value", ["true", 1, 0])
+def test_a_boolean_is_nothing_else(value: Json) -> None:
+    with pytest.raises(ValueFault):
+        BOOLEAN.from_json(value)

@@ -1,0 +1,41 @@
+"""A twelfth kind, of no use but to the tests: one property of every type, and every rule."""
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import Computed, EntityType, Property, UniqueRule
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.number import DECIMAL, INT32
+from comptoir.edm.primitive import Stored
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.text import BASE64_TEXT, CODE, TEXT
+
+
+def reversed_text(value: Stored) -> Stored:
+    return str(value)[::-1]
+
+
+SPECIMEN = EntityType(
+    name="specimen",
+    description="A specimen.",
+    properties=(
+        Property("id", GUID),
+        Property("code", CODE, required=True),
+        Property("series", CODE),
+        Property("rank", INT32, numbered=True),
+        Property("text", TEXT),
+        Property("mirrored", TEXT),
+        Property("amount", DECIMAL),
+        Property("rate", DECIMAL),
+        Property("active", BOOLEAN),
+        Property("reference", GUID),
+        Property("day", DATE),
+        Property("moment", INSTANT),
+        Property("content", BASE64_TEXT),
+        Property("changedAt", INSTANT, modified_at=True),
+    ),
+    unique=(UniqueRule(("code", "series")), UniqueRule(("rank",))),
+    derivations=(Computed("mirrored", "text", reversed_text, "the text backwards"),),
+)
+
+SPECIMENS = EntitySet("specimensExt", SPECIMEN)
+WITH_SPECIMENS = Model((*MODEL.sets, SPECIMENS))
