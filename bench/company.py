@@ -15,6 +15,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.loading import Loader, LoadReport
 from comptoir.plan.target import Company
+from comptoir.request.tabular import FileSource
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
@@ -95,7 +96,7 @@ async def add_company(store: Store) -> Company:
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
     """Load a file into a set of a company."""
     loader = Loader(store, company, _in_silence)
-    return await loader.load(path, MODEL.by_name[name], keep_good=False)
+    return await loader.load(FileSource(path), MODEL.by_name[name], keep_good=False)
 
 
 def _in_silence(_stage: str, _done: int, _total: int) -> None:

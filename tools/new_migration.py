@@ -16,6 +16,7 @@ from alembic.operations.ops import (
     ModifyTableOps,
 )
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy import DefaultClause
 
 from comptoir.catalog import MODEL
 from comptoir.store.migrate import alembic_config, locked, migrate
@@ -49,9 +50,11 @@ def fill_new_columns(
         for operations in script.upgrade_ops_list:
             for added in _added_columns(operations.ops):
                 entity_set = MODEL.by_name.get(added.table_name)
-                held = entity_set and entity_set.type.by_name.get(added.column.name)
-                if held:
-                    added.column.server_default = _literal(held.type.default)
+                if entity_set is None:
+                    continue
+                held = entity_set.type.by_name.get(added.column.name)
+                if held is not None:
+                    added.column.server_default = DefaultClause(str(held.type.default))
 
 
 def _added_columns(operations: Iterable[MigrateOperation]) -> Iterator[AddColumnOp]:

@@ -72,7 +72,7 @@ def _parameter(held: ClickParameter, context: typer.Context) -> Parameter:
 def _name(held: ClickParameter, context: typer.Context) -> str:
     if isinstance(held, TyperArgument):
         name = str(held.metavar or held.name or "").strip("[]").upper()
-        return name if held.nargs == 1 else f"{name.removesuffix('...')}…"
+        return name if held.nargs == 1 else f"{name.rstrip('.…')}…"
     name = ", ".join([*held.opts, *held.secondary_opts])
     if not held.is_flag:
         name += f" {held.metavar or held.display_type(context)}"

@@ -114,6 +114,7 @@ class Loader:
                     faults += register.repeated(rule, part.rows.lines, identities)
                     if holds_records and rule is not part.rows.columns.matched_by:
                         faults += await self._conflicts(part.rows, rule, identities)
+            faults = sorted(faults, key=lambda fault: fault.line)
             lines = {fault.line for fault in faults}
             register.refuse(lines)
             report.refused += len(lines)

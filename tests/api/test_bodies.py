@@ -165,7 +165,7 @@ def test_null_is_refused_and_the_message_says_what_clears(
         ("qqq", ""),
         ("", ""),
         ("constructor", ""),
-        ("company_id", ""),
+        ("change_number", ""),
         ("record_version", ""),
         ("سلام", ""),
         ("x" * 5_000, ""),

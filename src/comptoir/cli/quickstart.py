@@ -23,6 +23,7 @@ from comptoir.samples import SampleSize
 _LAST_FILLED = "salesPricesExt"
 _TOKEN_LIVES = timedelta(hours=24)
 _PATIENCE_SECONDS = 60
+_CURL = ("curl", "-sS", "-w", "\\n")
 
 
 class _Contact(msgspec.Struct):
@@ -99,14 +100,14 @@ def _announce(settings: Settings, host: str, port: int, company_id: str, token: 
 
 def read_command(url: str, token: str) -> str:
     """A command for the shell that reads a record."""
-    return shlex.join(["curl", "-sS", "-H", f"Authorization: Bearer {token}", url])
+    return shlex.join([*_CURL, "-H", f"Authorization: Bearer {token}", url])
 
 
 def update_command(url: str, token: str, tag: str) -> str:
     """A command for the shell that updates the record, if it still has this tag."""
     return shlex.join(
         [
-            *("curl", "-sS", "-X", "PATCH"),
+            *(*_CURL, "-X", "PATCH"),
             *("-H", f"Authorization: Bearer {token}"),
             *("-H", "Content-Type: application/json"),
             *("-H", f"If-Match: {tag}"),

@@ -15,7 +15,7 @@ from comptoir.errors import OperatorError
 from comptoir.loading import Loader
 from comptoir.plan.target import Company
 from comptoir.request.tabular import TableSource
-from comptoir.samples import SampleSize, SampleTable, sample_company
+from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
 
@@ -70,23 +70,19 @@ async def _sample(settings: Settings, name: str, size: SampleSize, seed: int) ->
 
 async def fill(store: Store, company: Company, size: SampleSize, seed: int = 1) -> None:
     """Load every table of a sample into a company; what is in it already stays as it is."""
-    for table in sample_company(size, seed):
+    # the rows of a table can be read once, and loading reads them twice
+    tables = zip(sample_company(size, seed), sample_company(size, seed), strict=True)
+    for table, again in tables:
+        readings = iter((table.rows, again.rows))
+        identity = f"sample {size} {seed} {table.entity_set}"
+        source = TableSource(identity, table.columns, readings.__next__)
+        entity_set = MODEL.by_name[table.entity_set]
         with progress(table.entity_set) as listener:
             report = await Loader(store, company, listener).load(
-                _source(table, size, seed), MODEL.by_name[table.entity_set], keep_good=False
+                source, entity_set, keep_good=False
             )
         if not report.written:
             raise OperatorError(
                 f"{table.entity_set} of the sample was refused: line {report.faults[0].line}: "
                 f"{report.faults[0].column}: {report.faults[0].reason}"
             )
-
-
-def _source(table: SampleTable, size: SampleSize, seed: int) -> TableSource:
-    def rows() -> SampleTable:
-        return next(
-            each for each in sample_company(size, seed) if each.entity_set == table.entity_set
-        )
-
-    identity = f"sample {size} {seed} {table.entity_set}"
-    return TableSource(identity, table.columns, lambda: rows().rows)

@@ -5,6 +5,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Annotated
 
@@ -65,7 +66,9 @@ def serve(  # noqa: PLR0913 - an option each
         company_id = sample_company_id(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
-        _serve(settings, listener, company_id)
+        # an interrupt asks for the stop that has just happened
+        with suppress(KeyboardInterrupt):
+            _serve(settings, listener, company_id)
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:

@@ -39,7 +39,7 @@ def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
             Refusal(RESOURCE_NOT_FOUND, f"There is nothing here. The interface is at {base_url}.")
         )
 
-    return Starlette(
+    application = Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
@@ -47,6 +47,9 @@ def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
         ],
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
+    # a redirect would be made from the Host header, which is never believed
+    application.router.redirect_slashes = False
+    return application
 
 
 def _response(refusal: Refusal) -> Response:

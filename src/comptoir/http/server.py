@@ -3,10 +3,10 @@
 import errno
 import os
 import socket
+from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.types import ASGIApp
-from typing_extensions import override
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
@@ -20,43 +20,59 @@ from comptoir.response.error import error_answer
 HEADER_BYTES = f"{ENVIRONMENT_PREFIX}HEADER_BYTES"
 _DEFAULT_HEADER_BYTES = Settings().header_bytes
 _BACKLOG = 2_048
+_HEADER_MARKS = len(": \r\n")
 
 
 class Protocol(HttpToolsProtocol):
     """HTTP/1.1 on one connection; bounds the head of a request and words errors as the service."""
 
-    head_bytes = 0
     head_limit = int(os.environ.get(HEADER_BYTES, _DEFAULT_HEADER_BYTES))
+    arrived_bytes = 0
+    """What has come in of a head that has not ended yet."""
+    field_bytes = 0
+    """The headers that have been read of it."""
 
-    @override
     def data_received(self, data: bytes) -> None:
-        if self.head_bytes >= 0:
-            self.head_bytes += len(data)
+        if self.arrived_bytes >= 0:
+            self.arrived_bytes += len(data)
         super().data_received(data)
-        # what has come in is still the head of a request, and already too much of it
-        if self.head_bytes > self.head_limit and not self.transport.is_closing():
-            self._refuse(
-                Refusal(
-                    HEADERS_TOO_LARGE,
-                    f"The head of the request is longer than {self.head_limit} bytes. Send fewer "
-                    "or shorter headers.",
-                )
-            )
+        # a single header that does not end is never reported, so what has arrived counts as well
+        if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
+            self._refuse(self._head_too_large())
 
-    @override
     def on_message_begin(self) -> None:
-        self.head_bytes = 0
+        self.field_bytes = 0
         super().on_message_begin()
 
-    @override
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.field_bytes += len(name) + len(value) + _HEADER_MARKS
+        if self.field_bytes > self.head_limit:
+            # the parser stops, and says so by send_400_response
+            raise self._head_too_large()
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        self.head_bytes = -1
+        self.arrived_bytes = -1
         super().on_headers_complete()
 
-    @override
+    def on_message_complete(self) -> None:
+        self.arrived_bytes = 0
+        super().on_message_complete()
+
     def send_400_response(self, msg: str) -> None:
-        if not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self.field_bytes > self.head_limit:
+            self._refuse(self._head_too_large())
+        else:
             self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))
+
+    def _head_too_large(self) -> Refusal:
+        return Refusal(
+            HEADERS_TOO_LARGE,
+            f"The head of the request is longer than {self.head_limit} bytes. Send fewer or "
+            "shorter headers.",
+        )
 
     def _refuse(self, refusal: Refusal) -> None:
         self.transport.write(_as_bytes(error_answer(refusal)))
@@ -123,4 +139,6 @@ def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None
     if settings.workers > 1:
         Multiprocess(config, [listener]).run()
     else:
-        Server(config).run([listener])
+        # uvicorn raises the signal again that it was stopped by, once everything is answered
+        with suppress(KeyboardInterrupt):
+            Server(config).run([listener])

@@ -37,6 +37,8 @@ from comptoir.request.expression.tree import (
     BinaryOperator,
     Call,
     In,
+    InCollection,
+    Lambda,
     Literal,
     LiteralKind,
     Logical,
@@ -153,6 +155,8 @@ class _Binder:
             left, right, operator = right, left, _FLIPPED[operator]
         if isinstance(right, Literal):
             if right.kind == "null":
+                if isinstance(left, Literal) and left.kind == "null":
+                    return Constant(operator in ("eq", "le", "ge"))
                 # properties are never null: they equal it never and differ from it always
                 if not isinstance(left, Literal):
                     self.value(left)
@@ -258,8 +262,10 @@ def _name(node: Node) -> str:
             return f"{node.name}(…)"
         case Literal():
             return f"the literal {node.text[:40]!r}"
-        case Binary() | Unary() | Logical():
+        case Binary() | Unary() | Logical() | Lambda():
             return f"the operator {node.operator}"
+        case InCollection():
+            return "the operator in with a collection"
         case Parameter():
             return f"the parameter alias @{node.name[:60]}"
     return f"the expression {type(node).__name__.lower()}"

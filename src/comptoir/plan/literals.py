@@ -1,6 +1,6 @@
 """Literals of an expression as values that compare with a property's stored form."""
 
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
@@ -80,13 +80,19 @@ def bind_literal(literal: Literal, kind: PrimitiveType) -> Bound | None:
 
 
 def _number(text: str, scale: int) -> Bound:
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueFault("has an exponent of too many digits.") from None
     if number.is_nan():
         return Bound(None)
-    if number and (number.is_infinite() or number.adjusted() > 17 - scale):
+    if not number:
+        return Bound(0)
+    if number.is_infinite() or number.adjusted() > 17 - scale:
         return Bound(_BEYOND if number > 0 else -_BEYOND)
-    if number and number.adjusted() < -40:
+    if number.adjusted() < -40:
         return Bound(0 if number > 0 else -1, exact=False)
-    scaled = number.scaleb(scale)
+    # as many digits as were sent, so that none is rounded
+    scaled = number.scaleb(scale, Context(prec=len(text)))
     below = int(scaled.to_integral_value(rounding=ROUND_FLOOR))
     return Bound(below, exact=below == scaled)

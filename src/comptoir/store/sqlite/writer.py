@@ -9,6 +9,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar, cast
@@ -113,8 +114,9 @@ class Writer:
             connection.execute("COMMIT")
         except sqlite3.Error as fault:
             _log.error("a transaction of %d writes failed: %s", len(jobs), fault)
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            # where even that fails, the database has rolled back by itself or is beyond help
+            with suppress(sqlite3.Error):
+                connection.rollback()
             for job in jobs:
                 job.fault = refusal_of(fault)
 

@@ -1,0 +1,183 @@
+"""Who may do what: tokens that are not accepted, scopes that do not suffice, foreign companies."""
+
+import base64
+
+import pytest
+
+from comptoir.auth import Scope
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
+from support.service import Service
+from support.tokens import BOTH
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+def _tampered(token: str) -> str:
+    """The token with another payload under the same signature."""
+    header, payload, signature = token.split(".")
+    content = base64.urlsafe_b64decode(payload + "==").replace(b"records.read", b"admin       ")
+    return f"{header}.{base64.urlsafe_b64encode(content).decode().rstrip('=')}.{signature}"
+
+
+def _unsigned(token: str) -> str:
+    """The token with the algorithm `none` and no signature."""
+    header = base64.urlsafe_b64encode(b'{"alg":"none","typ":"at+jwt"}').decode().rstrip("=")
+    return f"{header}.{token.split('.')[1]}."
+
+
+def _refused_headers(service: Service, other: Service) -> dict[str, str | None]:
+    good = service.tokens.issue()
+    return {
+        "none": None,
+        "empty": "",
+        "another scheme": "Basic dXNlcjpwYXNz",
+        "a token without scheme": good,
+        "a scheme without token": "Bearer",
+        "garbled": "Bearer x.y.z",
+        "cut": f"Bearer {good[:-5]}",
+        "two tokens": f"Bearer {good}, Bearer {good}",
+        "too long": f"Bearer {good}{'x' * 10_000}",
+        "expired": f"Bearer {service.tokens.expired()}",
+        "algorithm none": f"Bearer {_unsigned(good)}",
+        "tampered": f"Bearer {_tampered(good)}",
+        "signed by another key": f"Bearer {other.tokens.issue()}",
+        "another audience": f"Bearer {service.tokens.for_another_audience()}",
+        "another issuer": f"Bearer {service.tokens.of_another_issuer()}",
+    }
+
+
+REFUSED = (
+    "none",
+    "empty",
+    "another scheme",
+    "a token without scheme",
+    "a scheme without token",
+    "garbled",
+    "cut",
+    "two tokens",
+    "too long",
+    "expired",
+    "algorithm none",
+    "tampered",
+    "signed by another key",
+    "another audience",
+    "another issuer",
+)
+WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_request_without_an_accepted_token_is_401(
+    method: str, name: str, own_stock: Company, service: Service, specimen_service: Service
+) -> None:
+    """The challenge says that a bearer token is needed, or what is wrong with it (RFC 6750)."""
+    authorization = _refused_headers(service, specimen_service)[name]
+    headers = {} if authorization is None else {"Authorization": authorization}
+    changed = own_stock.changes()
+
+    answer = own_stock.using("").request(
+        method, AGENT, body={"name": "x"}, headers={**headers, "If-Match": "*"}
+    )
+
+    refusal(answer, "Authentication_InvalidCredentials", "Authorization")
+    challenge = answer.headers["www-authenticate"]
+    if name in WITHOUT_TOKEN:
+        assert challenge == 'Bearer realm="comptoir"'
+    else:
+        assert challenge.startswith('Bearer error="invalid_token", error_description="')
+    assert own_stock.changes() == changed
+
+
+def test_no_answer_repeats_a_token(stocked: Company, service: Service) -> None:
+    bad = _tampered(service.tokens.issue())
+
+    answer = stocked.using(bad).get(AGENT)
+
+    assert bad.split(".")[1] not in answer.text + str(answer.headers)
+
+
+def test_the_scheme_is_not_case_sensitive(stocked: Company) -> None:
+    answer = stocked.using("").get(AGENT, headers={"Authorization": f"bEARER {stocked.token}"})
+
+    assert record(answer)["code"] == "DHL"
+
+
+READS = ("GET", "HEAD")
+WRITES = ("POST", "PATCH")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "allowed"),
+    [
+        ([], ()),
+        ([Scope.RECORDS_READ], READS),
+        ([Scope.RECORDS_WRITE], WRITES),
+        (BOTH, READS + WRITES),
+        ([Scope.ADMIN], READS + WRITES),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", READS + WRITES)
+def test_a_token_may_do_what_its_scopes_allow(
+    method: str, scopes: list[Scope], allowed: tuple[str, ...], own_stock: Company, service: Service
+) -> None:
+    client = own_stock.using(service.tokens.issue(scopes))
+    path = "shippingAgentsExt" if method == "POST" else AGENT
+    body = {"code": "NEW"} if method in WRITES else None
+    changed = own_stock.changes()
+
+    answer = client.request(method, path, body=body, headers={"If-Match": "*"})
+
+    if method in allowed:
+        assert answer.is_success
+        return
+    assert answer.status_code == 403
+    wanted = "records.read" if method in READS else "records.write"
+    challenge = f'Bearer error="insufficient_scope", scope="{wanted}"'
+    assert answer.headers["www-authenticate"] == challenge
+    if method != "HEAD":
+        error = refusal(answer, "Authorization_RequestDenied")
+        assert wanted in error.message
+    assert own_stock.changes() == changed
+
+
+@pytest.mark.parametrize("path", ["", "contactsExt", *PATHS.values(), "nothingExt"])
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+def test_a_foreign_company_is_404_whatever_is_asked_of_it(
+    method: str, path: str, stocked: Company, service: Service
+) -> None:
+    foreign = stocked.using(service.tokens.issue(companies=[service.new_company().id]))
+
+    refusal(foreign.request(method, path, body={}), "Internal_CompanyNotFound")
+
+
+def test_a_restricted_token_works_in_its_companies(own_stock: Company, service: Service) -> None:
+    restricted = own_stock.using(service.tokens.issue(companies=[own_stock.id.upper()]))
+
+    assert record(restricted.get(AGENT))["code"] == "DHL"
+    assert record(restricted.patch(AGENT, {"name": "x"}, if_match="*"))["name"] == "x"
+
+
+def test_the_change_log_names_who_wrote(own_stock: Company) -> None:
+    record(own_stock.patch(AGENT, {"name": "x"}, if_match="*"))
+
+    assert own_stock.changes()[-1].by == "tests"
+
+
+def test_a_secret_is_on_the_wire_of_its_record_alone(own_stock: Company) -> None:
+    """A password is read and written like any field, but no query tells anything about it."""
+    path = PATHS["contactsExt"]
+    password = str(SAMPLES["contactsExt"]["onlinePassword"])
+    assert own_stock.record(path)["onlinePassword"] == password
+
+    for text in (f"onlinePassword eq '{password}'", "startswith(onlinePassword,'c')"):
+        answer = own_stock.get("contactsExt", {"$filter": text})
+        refusal(answer, "BadRequest_InvalidRequestUrl", "$filter")
+
+    updated = record(own_stock.patch(path, {"onlinePassword": "new secret"}, if_match="*"))
+    assert updated["onlinePassword"] == "new secret"
+    assert "new secret" not in str(own_stock.changes())

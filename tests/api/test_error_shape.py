@@ -1,0 +1,177 @@
+"""Every failure, of whatever layer, has the one shape of errors; path by path."""
+
+import pytest
+
+from support.client import Client, Query
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CONTACT, PATHS, UNKNOWN
+from support.server import Server
+from support.service import Service
+from support.wire import ask, head
+
+READS = [
+    ("nothingExt", "", "BadRequest_ResourceNotFound"),
+    ("nothing/at/all", "", "BadRequest_ResourceNotFound"),
+    ("contactsExt(", "", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt(1)", "", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt//x", "", "BadRequest_InvalidRequestUrl"),
+    ("%FF", "", "BadRequest_InvalidRequestUrl"),
+    ("%00", "", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt/$count", "", "BadRequest_MethodNotImplemented"),
+    ("$metadata", "", "BadRequest_MethodNotImplemented"),
+    (f"contactsExt({UNKNOWN})", "", "Internal_RecordNotFound"),
+    ("contactsExt", "$filter=(", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt", "$orderby=nothing", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt", "$nothing=1", "BadRequest_InvalidRequestUrl"),
+    ("contactsExt", "$select=id", "BadRequest_MethodNotImplemented"),
+    ("contactsExt", "$skiptoken=x", "BadRequest_InvalidRequestUrl"),
+    (f"contactsExt({CONTACT})", "$top=1", "BadRequest_InvalidRequestUrl"),
+]
+
+
+@pytest.mark.parametrize(("path", "query", "code"), READS)
+def test_a_read_that_fails(path: str, query: Query, code: str, stocked: Company) -> None:
+    answer = stocked.get(path, query)
+
+    refusal(answer, code)
+    assert answer.headers["odata-version"] == "4.0"
+    assert answer.headers["content-length"] == str(len(answer.content))
+
+
+WRITES = [
+    ("PATCH", {"If-Match": '"x"'}, b"{}", "Request_EntityChanged"),
+    ("PATCH", {}, b"{}", "Request_PreconditionRequired"),
+    ("PATCH", {"If-Match": "x"}, b"{}", "BadRequest"),
+    ("PATCH", {"If-Match": "*"}, b"", "BadRequest"),
+    ("PATCH", {"If-Match": "*"}, b'{"displayName": ""}', "BadRequest_RequiredParamNotProvided"),
+    ("PATCH", {"If-Match": "*", "Content-Type": "x"}, b"{}", "Request_UnsupportedMediaType"),
+    ("PATCH", {"If-Match": "*"}, b"x" * (1 << 21), "Request_BodyTooLarge"),
+    ("PATCH", {"If-None-Match": "*"}, b'{"displayName": "x"}', "Request_EntityChanged"),
+    ("DELETE", {}, b"", "BadRequest_MethodNotAllowed"),
+    ("GET", {"Accept": "text/html"}, None, "Request_NotAcceptable"),
+    ("GET", {"Authorization": "x"}, None, "Authentication_InvalidCredentials"),
+]
+
+
+@pytest.mark.parametrize(("method", "headers", "body", "code"), WRITES)
+def test_a_request_of_a_record_that_fails(
+    method: str, headers: dict[str, str], body: bytes | None, code: str, stocked: Company
+) -> None:
+    refusal(stocked.request(method, PATHS["contactsExt"], body=body, headers=headers), code)
+
+
+@pytest.fixture(params=["in this process", "over a socket"])
+def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
+    """The root of a server, spoken to without a token."""
+    return service.origin if request.param == "in this process" else server.origin
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("GET", "", "BadRequest_ResourceNotFound"),
+        ("GET", "nothing", "BadRequest_ResourceNotFound"),
+        ("GET", "apis", "BadRequest_ResourceNotFound"),
+        ("GET", "API/companies", "BadRequest_ResourceNotFound"),
+        ("GET", "healthz/", "BadRequest_ResourceNotFound"),
+        ("GET", "%FF", "BadRequest_ResourceNotFound"),
+        ("GET", "..%2f..%2fetc%2fpasswd", "BadRequest_ResourceNotFound"),
+        ("POST", "nothing", "BadRequest_ResourceNotFound"),
+        ("POST", "healthz", "BadRequest_MethodNotAllowed"),
+        ("DELETE", "readyz", "BadRequest_MethodNotAllowed"),
+        ("PUT", "metrics", "BadRequest_MethodNotAllowed"),
+        ("GET", "api", "Authentication_InvalidCredentials"),
+        ("GET", "api/", "Authentication_InvalidCredentials"),
+        ("GET", "api/companies", "Authentication_InvalidCredentials"),
+        ("PROPFIND", "api/companies", "Authentication_InvalidCredentials"),
+    ],
+)
+def test_a_request_from_the_root_that_fails(
+    method: str, path: str, code: str, origin: Client
+) -> None:
+    answer = origin.request(method, path)
+
+    refusal(answer, code)
+    if code == "BadRequest_MethodNotAllowed":
+        assert sorted(answer.headers["allow"].split(", ")) == ["GET", "HEAD"]
+
+
+MALFORMED = {
+    "a method that nobody knows": b"INVENTED / HTTP/1.1\r\nHost: test\r\n\r\n",
+    "no HTTP": b"hello\r\n\r\n",
+    "binary": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50),
+    "an unknown version": b"GET / HTTP/9.9\r\nHost: test\r\n\r\n",
+    "a blank in a header's name": b"GET / HTTP/1.1\r\nHost: test\r\nA b: c\r\n\r\n",
+    "a header without a colon": b"GET / HTTP/1.1\r\nHost: test\r\nnonsense\r\n\r\n",
+    "a length that is no number": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: x\r\n\r\n",
+    "a negative length": b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: -1\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+    "length and chunks": (
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    ),
+    "a path that is not ASCII": b"GET /\xff HTTP/1.1\r\nHost: test\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_http_request(name: str, server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, MALFORMED[name])
+
+    refusal(answer, "BadRequest")
+    assert answer.headers["connection"] == "close"
+
+
+def test_chunks_that_are_none(server: Server) -> None:
+    """The head was in order, so the request is under way when its body turns out to be nonsense."""
+    company = server.new_company()
+    path = company.root.removeprefix(server.origin.root)
+    headers = {
+        "Authorization": f"Bearer {company.token}",
+        "Content-Type": "application/json",
+        "Transfer-Encoding": "chunked",
+    }
+    with server.connect() as connection:
+        answer = ask(connection, head("POST", f"{path}/contactsExt", headers) + b"nonsense\r\n")
+
+    refusal(answer, "BadRequest")
+    assert company.listed("contactsExt") == []
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("number", [1, 10, 5_000])
+def test_headers_past_the_limit(number: int, ends: bool, server: Server) -> None:  # noqa: FBT001
+    """One header of 100 KB, or many short ones, are 431, whether the head has ended or not."""
+    headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
+    whole = head("GET", "/healthz", headers)
+    with server.connect() as connection:
+        answer = ask(connection, whole if ends else whole[: -len("\r\n")])
+
+    refusal(answer, "Request_HeadersTooLarge")
+    assert answer.headers["connection"] == "close"
+
+
+def test_headers_within_the_limit(server: Server) -> None:
+    assert server.origin.get("healthz", headers={"X-Long": "x" * 60_000}).status_code == 200
+
+
+@pytest.mark.parametrize("where", ["path", "query"])
+def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
+    start = stocked.root.partition("/api")[2]
+    room = (16 << 10) - len("/api") - len(start) - len("/contactsExt") - len("x=")
+
+    def long(size: int) -> tuple[str, str]:
+        return ("contactsExt", "x=" + "y" * size) if where == "query" else ("contactsExt" + "x=" + "y" * size, "")
+
+    refusal(stocked.get(*long(room + 1)), "Request_UriTooLong")
+    if where == "query":
+        assert stocked.get(*long(room)).status_code == 200
+    else:
+        refusal(stocked.get(*long(room)), "BadRequest_InvalidRequestUrl")
+
+
+def test_a_url_over_16_kib_over_a_socket(server: Server) -> None:
+    refusal(server.client.get("companies", "x=" + "y" * 20_000), "Request_UriTooLong")
+
+

@@ -1,0 +1,208 @@
+"""How much a filter may ask for: the limits are reached, and passed by one they are refused."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.databases import FreshDatabase
+from support.office import Company
+from support.refusals import refusal
+from support.service import Service
+
+INVALID = "BadRequest_InvalidRequestUrl"
+SET = "itemAttributesExt"
+
+
+@pytest.fixture(scope="module")
+def patient(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service that reads URLs of 1 MiB, so that a filter's own limits can be reached."""
+    folder = tmp_path_factory.mktemp("patient")
+    with Service(fresh_database, folder, url_bytes=1 << 20) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def attributes(patient: Service) -> Company:
+    """Attributes 1 to 40 with the names a1 to a40, of which the odd ones have the unit `u`."""
+    company = patient.new_company()
+    company.load(
+        SET,
+        *(
+            {"attributeId": number, "name": f"a{number}", "unitOfMeasure": "u" * (number % 2)}
+            for number in range(1, 41)
+        ),
+    )
+    return company
+
+
+def found(company: Company, text: str) -> list[int]:
+    query = {"$filter": text, "$orderby": "attributeId"}
+    return [int(each["attributeId"]) for each in company.listed(SET, query)]
+
+
+def refused(company: Company, text: str, why: str) -> None:
+    error = refusal(company.get(SET, {"$filter": text}), INVALID, "$filter")
+    assert why in error.message
+
+
+def nested(depth: int, operators: tuple[str, str]) -> str:
+    """Terms for 40, 39, …, each in parentheses within the one before, by turns of the operators."""
+    text = "attributeId eq 0"
+    for level in range(depth):
+        number = 40 - level % 40
+        text = f"attributeId ne {number} {operators[level % 2]} ({text})"
+    return text
+
+
+def meant(depth: int, operators: tuple[str, str]) -> list[int]:
+    """What `nested` means, computed for each attribute."""
+    matching: list[int] = []
+    for candidate in range(1, 41):
+        holds = candidate == 0
+        for level in range(depth):
+            differs = candidate != 40 - level % 40
+            holds = (differs and holds) if operators[level % 2] == "and" else (differs or holds)
+        if holds:
+            matching.append(candidate)
+    return matching
+
+
+@pytest.mark.parametrize("operators", [("and", "or"), ("or", "and")])
+@pytest.mark.parametrize("depth", [5, 9, 10, 11, 19, 20, 21, 30, 31, 50, 99, 100])
+def test_100_levels_of_conditions_are_right(
+    depth: int, operators: tuple[str, str], attributes: Company
+) -> None:
+    """The database's parser gives up long before, so deep conditions are computed in stages."""
+    assert found(attributes, nested(depth, operators)) == meant(depth, operators)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 10, 11, 49, 50, 99, 100])
+def test_100_levels_of_not_are_right(depth: int, attributes: Company) -> None:
+    text = "not (" * depth + "attributeId le 5" + ")" * depth
+
+    assert found(attributes, text) == list(range(1, 6) if depth % 2 == 0 else range(6, 41))
+
+
+@pytest.mark.parametrize("depth", [1, 9, 10, 11, 20, 99, 100])
+def test_100_levels_of_calls_are_right(depth: int, attributes: Company) -> None:
+    calls = "".join("toupper(" if level % 2 else "tolower(" for level in range(depth))
+
+    assert found(attributes, f"{calls}name{')' * depth} eq 'a7'") == [7]
+
+
+@pytest.mark.parametrize("depth", [10, 50, 100])
+def test_conditions_over_one_another_are_right(depth: int, attributes: Company) -> None:
+    """Not only parentheses: comparisons with true and false, calls and lists, mixed."""
+    text = "startswith(tolower(toupper(name)),'a1')"
+    for level in range(depth - 3):
+        text = f"({text}) eq {'true' if level % 3 else 'false'}"
+
+    flipped = len([level for level in range(depth - 3) if level % 3 == 0]) % 2 == 1
+    ones = [1, *range(10, 20)]
+    assert found(attributes, text) == [n for n in range(1, 41) if (n in ones) != flipped]
+
+
+@pytest.mark.parametrize("depth", [101, 4_000])
+@pytest.mark.parametrize(
+    ("opening", "core"),
+    [("(", "attributeId eq 1"), ("not (", "attributeId eq 1"), ("tolower(", "name"), ("[", "1")],
+)
+def test_deeper_than_100_levels_is_400(
+    depth: int, opening: str, core: str, attributes: Company
+) -> None:
+    refused(attributes, opening * depth + core + ")" * depth, "100")
+
+
+def test_5000_parentheses_that_never_close_are_400(stocked: Company) -> None:
+    refused(stocked, "(" * 5_000, "100")
+
+
+def test_a_chain_of_2499_conditions_is_one_level(patient: Service) -> None:
+    """2,500 nodes: the chain, and a condition each; one more is refused."""
+    company = patient.new_company()
+    company.load("campaignsExt", {"number": "1", "activated": True}, {"number": "2", "activated": False})
+
+    for operator, number in (("or", 1), ("and", 1)):
+        chain = f" {operator} ".join(["activated"] * 2_499)
+        assert len(company.listed("campaignsExt", {"$filter": chain})) == number
+    longer = " or ".join(["activated"] * 2_500)
+    error = refusal(company.get("campaignsExt", {"$filter": longer}), INVALID, "$filter")
+    assert "2500" in error.message.replace(",", "")
+
+
+@pytest.mark.parametrize("operator", ["or", "and"])
+@pytest.mark.parametrize("count", [99, 100, 101, 200, 700])
+def test_long_chains_are_right(count: int, operator: str, attributes: Company) -> None:
+    """Longer than the database takes in a row: the chain is grouped."""
+    compare = "eq" if operator == "or" else "ne"
+    text = f" {operator} ".join(f"attributeId {compare} {n}" for n in range(30, 30 + count))
+
+    inside = list(range(30, min(30 + count, 41)))
+    outside = [number for number in range(1, 41) if number not in inside]
+    assert found(attributes, text) == (inside if operator == "or" else outside)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 511, 512, 513, 999, 1_000])
+def test_a_list_of_1000_values_is_one_node(count: int, attributes: Company) -> None:
+    text = f"attributeId in ({','.join(str(number) for number in range(20, 20 + count))})"
+
+    assert found(attributes, text) == list(range(20, min(20 + count, 41)))
+    assert len(found(attributes, f"not ({text})")) == 40 - len(found(attributes, text))
+
+
+def test_a_list_of_1001_values_is_400(attributes: Company) -> None:
+    refused(attributes, f"attributeId in ({','.join(['1'] * 1_001)})", "1000")
+
+
+def test_300_keys_in_a_chain_fit(service: Service) -> None:
+    """Integrators ask for 300 records by key, within the URL's 16 KiB."""
+    company = service.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{number}"} for number in range(400)))
+    ids = [str(each["id"]) for each in company.listed("shippingAgentsExt")][:300]
+
+    text = "+or+".join(f"id+eq+{each}" for each in ids)
+    read = company.listed("shippingAgentsExt", f"$filter={text}")
+
+    assert [each["id"] for each in read] == ids
+
+
+def test_a_filter_of_16_kib_is_read_to_its_end(stocked: Company) -> None:
+    start = len("/api/companies()/shippingAgentsExt") + len(stocked.id)
+    ending, opening = "'+or+code+eq+'DHL'", "$filter=code+eq+'"
+    padding = "x" * ((16 << 10) - start - len(opening) - len(ending))
+
+    assert len(stocked.listed("shippingAgentsExt", f"{opening}{padding}{ending}")) == 1
+    longer = stocked.get("shippingAgentsExt", f"{opening}{padding}x{ending}")
+    refusal(longer, "Request_UriTooLong")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "attributeId eq 1" + " add 1" * 1_000,
+        "-" * 1_000 + "attributeId eq 1",
+        "not " * 1_000 + "true",
+        "a/" * 1_000 + "b eq 1",
+        "name eq '" + "''" * 5_000 + "'",
+        "name eq '" + "x" * 10_000,
+        "attributeId eq " + "9" * 10_000,
+        "attributeId eq 0." + "9" * 10_000,
+        "attributeId eq 1e" + "9" * 10_000,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_hostile_filters_are_answered(text: str, attributes: Company) -> None:
+    """Whatever is sent: it is answered or refused, and never brings the service down."""
+    answer = attributes.get(SET, {"$filter": text})
+
+    assert answer.status_code in (200, 400, 501)
+    if answer.status_code == 200:
+        assert answer.json()["value"] == []
+
+
+def test_the_order_of_5000_properties_is_refused_or_answered(attributes: Company) -> None:
+    answer = attributes.get(SET, {"$orderby": ",".join(["name"] * 5_000)})
+
+    refusal(answer, INVALID, "$orderby")

@@ -1,0 +1,124 @@
+"""Runs the shipped command on a database of its own: as a process, or within this one."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from unittest.mock import patch
+
+from comptoir.cli import main
+
+COMPANY = "c0ffee00-0000-4000-8000-000000000001"
+OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def last(self) -> str:
+        return self.out.splitlines()[-1]
+
+    @property
+    def last_word(self) -> str:
+        return self.last.split()[-1]
+
+    def fault(self) -> str:
+        """The one line of a command that failed."""
+        assert self.status != 0, self.out
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        return lines[0]
+
+
+@dataclass(frozen=True)
+class Command:
+    """The command with its own folder for database and keys."""
+
+    folder: Path
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "comptoir.db"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if "COMPTOIR" not in name}
+        return {
+            **kept,
+            "COMPTOIR_DATABASE": f"sqlite:///{self.database}",
+            "COMPTOIR_KEYS": str(self.folder / "keys"),
+            "COLUMNS": "200",
+        }
+
+    def arguments(self, *arguments: str | Path) -> list[str]:
+        return [sys.executable, "-m", "comptoir", *map(str, arguments)]
+
+    def run(self, *arguments: str | Path, through: Sequence[str] = ()) -> Result:
+        """Run a command, started by another command if `through` names one."""
+        ended = subprocess.run(
+            [*through, *self.arguments(*arguments)],
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            check=False,
+        )
+        return Result(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def here(self, *arguments: str | Path) -> Result:
+        """Run a command within this process, which is ten times as fast."""
+        out, err = (TextIOWrapper(BytesIO(), encoding="utf-8") for _ in range(2))
+        status: object = 0
+        with (
+            patch.dict(os.environ, self.environment, clear=True),
+            patch("sys.argv", ["comptoir", *map(str, arguments)]),
+            chdir(self.folder),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                main()
+            except SystemExit as end:
+                status = end.code or 0
+        assert isinstance(status, int)
+        return Result(status, _written(out), _written(err))
+
+    def done(self, *arguments: str | Path) -> Result:
+        """Run a command that is to succeed, within this process."""
+        result = self.here(*arguments)
+        assert result.status == 0, result.err
+        return result
+
+    def fault(self, *arguments: str | Path) -> str:
+        """The one line of a command that is to fail, within this process."""
+        return self.here(*arguments).fault()
+
+    @contextmanager
+    def started(self, *arguments: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+        """A command that goes on; whatever is left of it at the end is killed."""
+        with subprocess.Popen(
+            self.arguments(*arguments),
+            env=self.environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+def _written(stream: TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()

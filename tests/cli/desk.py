@@ -1,0 +1,106 @@
+"""Loads files into a database within this process, and reads back what is there."""
+
+import asyncio
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.primitive import Stored
+from comptoir.loading import Loader, LoadReport
+from comptoir.plan.read import EVERYTHING, PagePlan, default_order
+from comptoir.plan.target import Company
+from comptoir.request.tabular import FileSource
+from comptoir.store.sqlite.store import SqliteStore
+
+T = TypeVar("T")
+Record = dict[str, Stored]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A database with one company, and a folder for files."""
+
+    folder: Path
+    database: Path
+    company_id: str
+
+    def load(
+        self, name: str, content: str | bytes, *, keep_good: bool = False, encoding: str = "utf-8"
+    ) -> LoadReport:
+        """Load a file with this name and content."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return self.load_file(path, keep_good=keep_good)
+
+    def load_file(self, path: Path, *, keep_good: bool = False) -> LoadReport:
+        entity_set = MODEL.by_name[path.stem]
+
+        async def work(store: SqliteStore, company: Company) -> LoadReport:
+            loader = Loader(store, company, lambda *_: None)
+            return await loader.load(FileSource(path), entity_set, keep_good=keep_good)
+
+        return self._with_store(work)
+
+    def load_changing(self, path: Path, first: str, then: str) -> LoadReport:
+        """Load a file whose content changes between its check and its writing."""
+        path.write_text(first, encoding="utf-8")
+
+        async def work(store: SqliteStore, company: Company) -> LoadReport:
+            def change(*_: object) -> None:
+                path.write_text(then, encoding="utf-8")
+
+            loader = Loader(store, company, change)
+            return await loader.load(FileSource(path), MODEL.by_name[path.stem], keep_good=False)
+
+        return self._with_store(work)
+
+    def load_measured(self, path: Path) -> tuple[LoadReport, int]:
+        """Load a file, and tell the most bytes that Python held meanwhile."""
+        tracemalloc.start()
+        try:
+            report = self.load_file(path)
+            return report, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def records(self, name: str) -> list[Record]:
+        """All records of a set, by key."""
+        entity_set = MODEL.by_name[name]
+        plan = PagePlan(
+            entity_set,
+            Company(self.company_id, ""),
+            EVERYTHING,
+            default_order(entity_set),
+            None,
+            limit=100_000,
+        )
+
+        async def work(store: SqliteStore, _: Company) -> list[Record]:
+            return [
+                dict(zip(entity_set.type.by_name, row[1:], strict=True))
+                async for rows in store.page(plan)
+                for row in rows
+            ]
+
+        return self._with_store(work)
+
+    def _with_store(self, work: Callable[[SqliteStore, Company], Awaitable[T]]) -> T:
+        async def run() -> T:
+            store = SqliteStore(Settings(database=f"sqlite:///{self.database}"), MODEL)
+            try:
+                company = await store.company(self.company_id)
+                assert company is not None
+                return await work(store, company)
+            finally:
+                await store.close()
+
+        return asyncio.run(run())
+
+
+def reasons(report: LoadReport) -> list[str]:
+    """The faults of a report, as `line: column: reason`."""
+    return [f"{fault.line}: {fault.column}: {fault.reason}" for fault in report.faults]

@@ -1,0 +1,100 @@
+"""`comptoir changes`: each change once and in order, now and from now on."""
+
+import select
+import signal
+from subprocess import Popen
+
+import msgspec
+import pytest
+
+from cli.command import COMPANY, Command
+from cli.desk import Desk
+
+
+def load_items(desk: Desk, first: int, last: int) -> None:
+    rows = "".join(f"I{at}\n" for at in range(first, last + 1))
+    desk.load("itemsExt.csv", f"number\n{rows}")
+
+
+def numbers(lines: list[bytes]) -> list[int]:
+    return [int(msgspec.json.decode(line)["number"]) for line in lines]
+
+
+def test_a_change_names_the_record_and_not_its_content(ready: Command, desk: Desk) -> None:
+    desk.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
+    desk.load("contactsExt.csv", "number,displayName\nK1,Two\n")
+    first, second = map(
+        msgspec.json.decode, ready.done("changes", "--company", COMPANY).out.splitlines()
+    )
+    key = desk.records("contactsExt")[0]["id"]
+    assert first == {
+        "number": 1,
+        "entitySet": "contactsExt",
+        "record": key,
+        "verb": "create",
+        "at": first["at"],
+        "by": "comptoir load",
+    }
+    assert (second["number"], second["verb"], second["record"]) == (2, "update", key)
+
+
+def test_every_change_comes_once_and_in_order(ready: Command, desk: Desk) -> None:
+    load_items(desk, 1, 2_500)
+    every = ready.done("changes", "--company", COMPANY).out.encode().splitlines()
+    assert numbers(every) == list(range(1, 2_501))
+    rest = ready.done("changes", "--company", COMPANY, "--since", "2498").out.encode().splitlines()
+    assert rest == every[2_498:]
+    assert ready.done("changes", "--company", COMPANY, "--since", "9999").out == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_following_tells_what_comes_and_ends_cleanly(
+    ready: Command, desk: Desk, number: signal.Signals
+) -> None:
+    load_items(desk, 1, 2)
+    with ready.started("changes", "--company", COMPANY, "--follow") as process:
+        assert numbers(read(process, 2)) == [1, 2]
+        load_items(desk, 3, 5)
+        assert numbers(read(process, 3)) == [3, 4, 5]
+        process.send_signal(number)
+        assert process.wait() == 0
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_following_ends_when_nobody_reads_any_more(ready: Command, desk: Desk) -> None:
+    load_items(desk, 1, 1)
+    with ready.started("changes", "--company", COMPANY, "--follow") as process:
+        read(process, 1)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.wait() == 0
+        assert process.stderr.read() == b""
+
+
+def test_a_reader_who_has_enough_is_no_error(ready: Command, desk: Desk) -> None:
+    load_items(desk, 1, 5_000)
+    with ready.started("changes", "--company", COMPANY) as process:
+        read(process, 1)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.wait() == 0
+        assert process.stderr.read() == b""
+
+
+def test_a_number_below_nought_is_refused(ready: Command) -> None:
+    assert "--since" in ready.fault("changes", "--company", COMPANY, "--since", "-1")
+
+
+def read(process: "Popen[bytes]", count: int) -> list[bytes]:
+    """The next lines; a line that does not come within seconds fails the test."""
+    assert process.stdout is not None
+    lines: list[bytes] = []
+    for _ in range(count):
+        if not lines:
+            assert select.select([process.stdout], [], [], 30)[0]
+        lines.append(process.stdout.readline())
+    return lines

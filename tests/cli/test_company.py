@@ -1,0 +1,56 @@
+"""`comptoir company`: made, listed, with the id last."""
+
+import pytest
+
+from cli.command import COMPANY, Command
+from comptoir.edm.scalar import is_guid
+
+
+def test_a_company_is_made_and_listed_with_its_id_last(command: Command) -> None:
+    first = command.done("company", "create", "Zebra & Söhne")
+    assert is_guid(first.last_word)
+    second = command.done("company", "create", "Acme", "--id", COMPANY.upper())
+    assert second.last == f"Acme {COMPANY}"
+    assert command.done("company", "list").out.splitlines() == [second.last, first.last]
+
+
+def test_two_companies_may_have_one_name(command: Command) -> None:
+    ids = {command.done("company", "create", "Acme").last_word for _ in range(2)}
+    listed = command.done("company", "list").out.splitlines()
+    assert {line.split()[-1] for line in listed} == ids
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["Acme", "--id", COMPANY], "there is a company c0ffee00-0000-4000-8000-000000000001 al"),
+        (["Acme", "--id", "17"], "'17' is not a company's id"),
+        ([""], "not blank"),
+        (["  "], "not blank"),
+        (["two\nlines"], "printable"),
+        (["x" * 4001], "holds up to 4000"),
+        ([], "Missing argument"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_one_line(
+    ready: Command, arguments: list[str], reason: str
+) -> None:
+    assert reason in ready.fault("company", "create", *arguments)
+
+
+def test_help_is_everywhere(command: Command) -> None:
+    assert "--help" in command.run("--help").out
+    for name in ("serve", "migrate", "company", "load", "dump", "changes", "token", "sample"):
+        assert "--help" in command.done(name, "--help").out
+    for name in ("create", "list"):
+        assert "--database" in command.done("company", name, "--help").out
+
+
+def test_no_command_shows_the_help(command: Command) -> None:
+    result = command.here()
+    assert (result.status, result.err) == (2, "")
+    assert "migrate" in result.out
+
+
+def test_the_version_is_told(command: Command) -> None:
+    assert command.done("--version").out.startswith("comptoir ")

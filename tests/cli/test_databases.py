@@ -1,0 +1,172 @@
+"""Databases that cannot be used: one line that says what to do, and nothing made by mistake."""
+
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.command import COMPANY, Command
+
+IN_NEED = (
+    ("load", "--company", COMPANY, "itemsExt.csv"),
+    ("dump", "--company", COMPANY, "out"),
+    ("changes", "--company", COMPANY),
+    ("company", "list"),
+)
+MAKING = (("migrate",), ("company", "create", "Acme"), ("sample",))
+
+
+@pytest.fixture
+def item(command: Command) -> None:
+    (command.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
+
+
+def test_migrate_makes_a_database_and_may_be_repeated(command: Command) -> None:
+    first = command.done("migrate")
+    assert command.database.is_file()
+    assert command.done("migrate").out == first.out
+    assert first.out.startswith(f"sqlite:///{command.database} has schema ")
+
+
+@pytest.mark.usefixtures("item")
+@pytest.mark.parametrize("arguments", IN_NEED, ids=lambda arguments: arguments[0])
+def test_no_database_is_made_by_a_misspelt_name(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    fault = command.fault(*arguments)
+    assert "there is no database" in fault
+    assert "comptoir migrate" in fault
+    assert not command.database.exists()
+
+
+@pytest.mark.usefixtures("item")
+@pytest.mark.parametrize("arguments", IN_NEED, ids=lambda arguments: arguments[0])
+def test_an_older_schema_is_brought_up_to_date(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    sqlite3.connect(command.database).close()
+    command.database.touch()
+    result = command.here(*arguments)
+    assert "there is no company" in result.err or arguments[0] == "company"
+    assert command.done("company", "list").out == ""
+
+
+@pytest.mark.usefixtures("item")
+@pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
+def test_a_newer_schema_is_left_alone(ready: Command, arguments: tuple[str, ...]) -> None:
+    connection = sqlite3.connect(ready.database)
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.commit()
+    connection.close()
+    assert "has schema 9999, which is newer than this program" in ready.fault(*arguments)
+
+
+@pytest.mark.usefixtures("item")
+@pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
+def test_a_file_that_is_no_database_is_left_alone(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    command.database.write_bytes(b"These are my notes. " * 100)
+    before = command.database.read_bytes()
+    assert "is not an SQLite database" in command.fault(*arguments)
+    assert command.database.read_bytes() == before
+
+
+@pytest.mark.parametrize("url", ["comptoir.db", "mysql://x/y", "sqlite:///"])
+def test_another_kind_of_url_is_told(command: Command, url: str) -> None:
+    for arguments in (("migrate",), ("company", "list")):
+        fault = command.fault(*arguments, "--database", url)
+        assert "the database must be" in fault
+
+
+def obeying_modes() -> list[str]:
+    """The command through which another runs so that the modes of files count, for root as well."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        reason = "install the package util-linux, for setpriv"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+
+
+@pytest.fixture
+def closed(ready: Command) -> Iterator[Command]:
+    """The command in a folder, and with a database, that nobody can write."""
+    ready.done("token")
+    ready.database.chmod(0o444)
+    ready.folder.chmod(0o555)
+    try:
+        yield ready
+    finally:
+        ready.folder.chmod(0o755)
+
+
+@pytest.mark.usefixtures("item")
+@pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
+def test_a_read_only_folder_is_told(closed: Command, arguments: tuple[str, ...]) -> None:
+    fault = closed.run(*arguments, through=obeying_modes()).fault()
+    assert "read-only" in fault
+
+
+def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
+    (ready.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
+    ready.done("load", "--company", COMPANY, "itemsExt.csv")
+    out = ready.folder / "out"
+    out.mkdir(mode=0o555)
+    fault = ready.run("dump", "--company", COMPANY, out, through=obeying_modes()).fault()
+    assert "cannot write" in fault
+    assert "Permission denied" in fault
+
+
+def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
+    path = ready.folder / "itemsExt.csv"
+    path.write_text("number\nI1\n", encoding="utf-8")
+    path.chmod(0o200)
+    result = ready.run("load", "--company", COMPANY, path, through=obeying_modes())
+    assert result.err == f"{path}: the file cannot be read: Permission denied.\n"
+    assert result.status == 1
+
+
+def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[int, str]:
+    """Run with a limit to the size of files, which stands in for a full disk."""
+    ended = subprocess.run(
+        command.arguments(*arguments),
+        env=command.environment,
+        cwd=command.folder,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    return ended.returncode, ended.stderr.decode()
+
+
+def test_no_room_for_the_records_is_told_in_one_line(ready: Command) -> None:
+    path = ready.folder / "itemsExt.csv"
+    path.write_text("number\n" + "".join(f"I{at}\n" for at in range(20_000)), encoding="utf-8")
+    status, said = limited_run(ready, 1 << 20, "load", "--company", COMPANY, path)
+    assert status == 1
+    assert len(said.splitlines()) == 1, said
+    assert said.startswith("comptoir: ")
+    ready.done("load", "--company", COMPANY, path)
+
+
+def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
+    path = ready.folder / "itemsExt.csv"
+    path.write_text("number\n" + "".join(f"I{at}\n" for at in range(5_000)), encoding="utf-8")
+    ready.done("load", "--company", COMPANY, path)
+    connection = sqlite3.connect(ready.database)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    out = ready.folder / "out"
+    status, said = limited_run(ready, 1 << 16, "dump", "--company", COMPANY, out)
+    assert status == 1
+    assert "cannot write" in said
+    assert len(said.splitlines()) == 1, said
+    assert list(out.iterdir()) == []

@@ -1,0 +1,121 @@
+"""`comptoir dump`, and that what it writes loads back equal."""
+
+import stat
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cli.command import COMPANY, OTHER_COMPANY, Command
+from cli.desk import Desk
+from comptoir.catalog import MODEL
+
+TEXTS = (
+    'He said "no", twice',
+    "two\nlines",
+    "two\r\nlines and a\rreturn",
+    "a, b; c\td",
+    "العربية",
+    "中文字符",
+    "🚲 🧑‍🔧",
+    " ",
+    "  around  ",
+    "'=1+1",
+    "\\n",
+    "",
+    "\ufeffmark",
+    "\u2028 \x85 \x0b \x1c",
+)
+
+
+def dumped(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_a_sample_of_every_kind_comes_back_byte_for_byte(
+    sample: tuple[Command, str], tmp_path: Path, form: str
+) -> None:
+    command, company_id = sample
+    other = command.done("company", "create", f"Copy {form}").last_word
+    first, second = tmp_path / "first", tmp_path / "second"
+    command.done("dump", "--company", company_id, first, "--format", form, "--with-secrets")
+    command.done("load", "--company", other, first)
+    command.done("dump", "--company", other, second, "--format", form, "--with-secrets")
+    assert dumped(first) == dumped(second)
+    assert set(dumped(first)) == {f"{each.name}.{form}" for each in MODEL.stored}
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_every_text_and_number_comes_back(ready: Command, desk: Desk, form: str) -> None:
+    amounts = ["0", "0.00001", "-0.1", "9999999999999.99999", "-9999999999999.99999", "1e3"]
+    rows = [
+        {
+            "number": f"C{at:02}",
+            "displayName": text,
+            "name2": text,
+            "creditLimit": msgspec.Raw(amounts[at % len(amounts)].encode()),
+        }
+        for at, text in enumerate(TEXTS)
+    ]
+    desk.load("customersExt.ndjson", b"\n".join(msgspec.json.encode(row) for row in rows))
+    before = desk.records("customersExt")
+    assert sorted(str(each["displayName"]) for each in before) == sorted(TEXTS)
+    folder = ready.folder / "out"
+    ready.done("dump", "--company", COMPANY, folder, "--format", form)
+    ready.done("load", "--company", OTHER_COMPANY, folder)
+    assert Desk(ready.folder, ready.database, OTHER_COMPANY).records("customersExt") == before
+
+
+def test_numbers_are_written_exactly(ready: Command, desk: Desk) -> None:
+    desk.load("customersExt.csv", "number,creditLimit,taxLiable\nC1,9999999999999.99999,true\n")
+    ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    line = (ready.folder / "out" / "customersExt.ndjson").read_text(encoding="utf-8")
+    assert '"creditLimit":9999999999999.99999,"taxLiable":true,' in line
+    assert [path.name for path in (ready.folder / "out").iterdir()] == ["customersExt.ndjson"]
+
+
+def test_more_than_a_page_is_written_whole(ready: Command, desk: Desk) -> None:
+    desk.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+    result = ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    assert result.last == "3000 records in 1 files"
+    lines = (ready.folder / "out" / "customersExt.ndjson").read_bytes().splitlines()
+    assert len(set(lines)) == 3_000
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_secrets_are_left_out_unless_asked_for(ready: Command, desk: Desk, form: str) -> None:
+    desk.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
+    plain, secret = ready.folder / "plain", ready.folder / "secret"
+    ready.done("dump", "--company", COMPANY, plain, "--format", form)
+    ready.done("dump", "--company", COMPANY, secret, "--format", form, "--with-secrets")
+    assert b"onlinePassword" not in (plain / f"contactsExt.{form}").read_bytes()
+    path = secret / f"contactsExt.{form}"
+    assert b"hunter2" in path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_no_file_is_overwritten(ready: Command, desk: Desk) -> None:
+    desk.load("itemsExt.csv", "number\nI1\n")
+    folder = ready.folder / "out"
+    folder.mkdir()
+    (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
+    fault = ready.fault("dump", "--company", COMPANY, folder)
+    assert "unitsOfMeasureExt.ndjson is there already" in fault
+    assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
+    ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--company", COMPANY, "file/out"], "cannot make the folder"),
+        (["--company", COMPANY[:-1] + "f", "out"], "there is no company"),
+        (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
+    ],
+)
+def test_what_cannot_be_dumped_is_said_in_one_line(
+    ready: Command, arguments: list[str], reason: str
+) -> None:
+    (ready.folder / "file").touch()
+    assert reason in ready.fault("dump", *arguments)

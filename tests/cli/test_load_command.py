@@ -1,0 +1,167 @@
+"""`comptoir load`: which files it takes, what it prints, how it ends, and that it goes on."""
+
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cli.command import COMPANY, OTHER_COMPANY, Command
+
+NOTHING = "0 inserted, 0 updated, 0 unchanged"
+
+
+def write(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name.replace("__", ".")).write_text(content, encoding="utf-8")
+    return folder
+
+
+def test_a_folder_is_loaded_and_summed_up(ready: Command) -> None:
+    folder = write(
+        ready.folder / "in",
+        itemsExt__csv="number,displayName\nI1,One\nI2,Two\n",
+        unitsOfMeasureExt__ndjson='{"code":"PCS"}\n',
+        README__md="# not loaded",
+        _hidden__csv="",
+    )
+    (folder / "_hidden.csv").rename(folder / ".hidden.csv")
+    result = ready.done("load", "--company", COMPANY.upper(), folder)
+    assert result.out.splitlines() == [
+        f"{folder}/itemsExt.csv: 2 rows: 2 inserted, 0 updated, 0 unchanged, 0 refused",
+        f"{folder}/unitsOfMeasureExt.ndjson: 1 rows: 1 inserted, 0 updated, 0 unchanged, 0 refused",
+        "total: 3 rows: 3 inserted, 0 updated, 0 unchanged, 0 refused",
+    ]
+    assert result.err == ""
+
+
+def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) -> None:
+    folder = write(
+        ready.folder / "in",
+        customersExt__csv="number,taxLiable\nC1,true\nC2,maybe\nC3\n",
+        itemsExt__csv="number\nI1\n",
+    )
+    result = ready.here("load", "--company", COMPANY, folder)
+    assert result.status == 1
+    assert result.err.splitlines() == [
+        f"{folder}/customersExt.csv:3: taxLiable: must be true or false, but 'maybe' is neither.",
+        f"{folder}/customersExt.csv:4: the line has 1 cells, but the first line names 2 columns.",
+    ]
+    assert result.out.splitlines() == [
+        f"{folder}/customersExt.csv: 3 rows: {NOTHING}, 2 refused; nothing was written",
+        f"{folder}/itemsExt.csv: 1 rows: 1 inserted, 0 updated, 0 unchanged, 0 refused",
+        "total: 4 rows: 1 inserted, 0 updated, 0 unchanged, 2 refused",
+    ]
+
+
+def test_keep_good_tells_the_faults_and_succeeds(ready: Command) -> None:
+    folder = write(ready.folder / "in", customersExt__csv="number,taxLiable\nC1,true\nC2,maybe\n")
+    result = ready.done("load", "--company", COMPANY, folder, "--keep-good")
+    assert result.last == "total: 2 rows: 1 inserted, 0 updated, 0 unchanged, 1 refused"
+    assert "customersExt.csv:3: taxLiable:" in result.err
+
+
+def test_many_faults_are_counted(ready: Command) -> None:
+    rows = "".join(f"C{at},maybe\n" for at in range(50))
+    folder = write(ready.folder / "in", customersExt__csv=f"number,taxLiable\n{rows}")
+    result = ready.here("load", "--company", COMPANY, folder)
+    assert len(result.err.splitlines()) == 21
+    assert result.err.splitlines()[-1].endswith("50 lines are refused; the first are shown.")
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ({"customerExt.csv": "number\n"}, "is named after no resource: 'customerExt' is none. Is"),
+        ({"people.csv": "number\n"}, "is named after no resource"),
+        ({"companies.csv": "id\n"}, "holds no records of its own"),
+        ({"filteredItemAttributesExt.csv": "itemNo\n"}, "holds no records of its own"),
+        ({"notes.txt": "x"}, "holds no file that can be loaded"),
+        ({"itemsExt.csv": "number\nX\n", "itemsExt.json": "[]"}, "are both for itemsExt"),
+    ],
+)
+def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
+    ready: Command, names: dict[str, str], reason: str
+) -> None:
+    folder = ready.folder / "in"
+    folder.mkdir()
+    (folder / "campaignsExt.csv").write_text("number\nCP1\n", encoding="utf-8")
+    if "notes.txt" in names:
+        (folder / "campaignsExt.csv").unlink()
+    for name, content in names.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    assert reason in ready.fault("load", "--company", COMPANY, folder)
+    assert ready.done("changes", "--company", COMPANY).out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--company", COMPANY, "nowhere.csv"], "there is no file or folder nowhere.csv"),
+        (["--company", COMPANY, "notes.txt"], "its name must end in .csv or"),
+        (["--company", COMPANY, "/dev/null"], "is not a file"),
+        (["--company", "17", "itemsExt.csv"], "'17' is not a company's id"),
+        (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "there is no company"),
+        (["--company", COMPANY], "Missing argument"),
+        (["itemsExt.csv"], "Missing option '--company'"),
+        (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option: --bad"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    ready: Command, arguments: list[str], reason: str
+) -> None:
+    write(ready.folder, notes__txt="x", itemsExt__csv="number\nX\n")
+    assert reason in ready.fault("load", *arguments)
+
+
+def many_customers(folder: Path, rows: int) -> Path:
+    path = folder / "customersExt.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("displayName,number,lastModifiedDateTime\n")
+        # blank numbers are never matched: written twice, they would be there twice
+        file.writelines(
+            f"Customer {at},{f'C{at}' if at % 2 else ''},2020-01-01T00:00:00Z\n"
+            for at in range(rows)
+        )
+    return path
+
+
+def names_in(database: Path, company_id: str) -> list[str]:
+    connection = sqlite3.connect(database)
+    try:
+        rows = connection.execute(
+            'SELECT "displayName" FROM "customersExt" WHERE company_id = ?', (company_id,)
+        )
+        return sorted(name for (name,) in rows)
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_load_goes_on_and_doubles_nothing(ready: Command, number: int) -> None:
+    path = many_customers(ready.folder, 40_000)
+    with ready.started("load", "--company", COMPANY, path) as process:
+        watch = sqlite3.connect(ready.database)
+        while not watch.execute("SELECT count(*) FROM loads").fetchone()[0]:
+            assert process.poll() is None
+        os.kill(process.pid, number)
+        assert process.wait() != 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+        watch.close()
+    assert said == (b"" if number == signal.SIGKILL else b"comptoir: interrupted.\n")
+    part = len(names_in(ready.database, COMPANY))
+    assert 0 < part < 40_000
+    result = ready.done("load", "--company", COMPANY, path)
+    assert f"{40_000 - part} inserted" in result.last
+    assert f"resumed at row {part}" in result.out
+    ready.done("load", "--company", OTHER_COMPANY, path)
+    assert names_in(ready.database, COMPANY) == names_in(ready.database, OTHER_COMPANY)
+    numbers = [line.split(":")[1].split(",")[0] for line in _log(ready, COMPANY)]
+    assert numbers == [str(at) for at in range(1, 40_001)]
+
+
+def _log(command: Command, company_id: str) -> list[str]:
+    return command.done("changes", "--company", company_id).out.splitlines()

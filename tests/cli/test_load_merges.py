@@ -1,0 +1,140 @@
+"""What loading does to records: matched and updated or inserted, given columns kept."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.desk import Desk, reasons
+from comptoir.edm.scalar import is_guid
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+
+
+def test_rows_match_by_the_key_when_the_file_has_it(desk: Desk) -> None:
+    desk.load("customersExt.csv", f"id,number,name2\n{ID.format(1)},C1,a\n")
+    report = desk.load("customersExt.csv", f"id,number\n{ID.format(1)},C9\n{ID.format(2)},C2\n")
+    assert (report.updated, report.inserted) == (1, 1)
+    numbers = {each["id"]: (each["number"], each["name2"]) for each in desk.records("customersExt")}
+    assert numbers == {ID.format(1): ("C9", "a"), ID.format(2): ("C2", "")}
+
+
+def test_rows_match_by_the_unique_rule_otherwise(desk: Desk) -> None:
+    desk.load("customersExt.csv", f"id,number,name2\n{ID.format(1)},C1,a\n")
+    report = desk.load("customersExt.csv", "number,displayName\nC1,One\nC2,Two\n")
+    assert (report.updated, report.inserted) == (1, 1)
+    first, second = sorted(desk.records("customersExt"), key=lambda each: each["number"])
+    assert (first["id"], first["displayName"], first["name2"]) == (ID.format(1), "One", "a")
+    assert is_guid(str(second["id"]))
+
+
+def test_an_empty_cell_is_the_default_and_a_missing_column_leaves_the_value(desk: Desk) -> None:
+    head = "number,name2,city,creditLimit,taxLiable,taxAreaId"
+    desk.load("customersExt.csv", f"{head}\nC1,a,Bonn,5,true,{ID.format(9)}\n")
+    desk.load("customersExt.csv", f"{head.replace('city,', '')}\nC1,,,,\n")
+    (record,) = desk.records("customersExt")
+    assert (record["name2"], record["city"], record["creditLimit"]) == ("", "Bonn", 0)
+    assert (record["taxLiable"], record["taxAreaId"]) == (0, "00000000-0000-0000-0000-000000000000")
+
+
+def test_equal_rows_change_nothing(desk: Desk) -> None:
+    content = "number,name2\nC1,a\nC2,b\n"
+    desk.load("customersExt.csv", content)
+    before = desk.records("customersExt")
+    report = desk.load("customersExt.csv", content)
+    assert (report.unchanged, report.updated, report.inserted) == (2, 0, 0)
+    assert desk.records("customersExt") == before
+
+
+def test_computed_values_are_kept_when_given_and_derived_when_not(desk: Desk) -> None:
+    desk.load(
+        "contactsExt.csv",
+        "number,type,displayName,companyNumber,searchName,lastModifiedDateTime\n"
+        "K1,Company,Straße,K1,MINE,2001-01-01T00:00:00Z\n",
+    )
+    desk.load("contactsExt.csv", "number,displayName,companyNumber\nK2,Ann,K1\nK3,Bob,K2\n")
+    first, second, third = sorted(desk.records("contactsExt"), key=lambda each: each["number"])
+    assert (first["searchName"], first["companyName"]) == ("MINE", "Straße")
+    assert first["lastModifiedDateTime"] == "2001-01-01T00:00:00.000Z"
+    assert (second["searchName"], second["companyName"]) == ("ANN", "Straße")
+    # a contact that is no company is not followed
+    assert (third["searchName"], third["companyName"]) == ("BOB", "")
+    assert str(second["lastModifiedDateTime"]) > "2020"
+
+
+def test_what_follows_a_company_sees_the_rows_before_it(desk: Desk) -> None:
+    desk.load(
+        "contactsExt.csv",
+        "number,type,displayName,companyNumber\nK1,Company,Acme,\nK2,Person,Ann,K1\n",
+    )
+    by_number = {each["number"]: each for each in desk.records("contactsExt")}
+    assert by_number["K2"]["companyName"] == "Acme"
+
+
+def test_an_update_derives_what_the_file_leaves_out(desk: Desk) -> None:
+    desk.load("contactsExt.csv", "number,displayName\nK1,One\n")
+    desk.load("contactsExt.csv", "number,displayName\nK1,Two\n")
+    (record,) = desk.records("contactsExt")
+    assert record["searchName"] == "TWO"
+
+
+def test_numbers_that_the_file_leaves_out_are_the_next_free_ones(desk: Desk) -> None:
+    desk.load("itemAttributesExt.csv", f"id,attributeId,name\n{ID.format(1)},7,Color\n")
+    desk.load("itemAttributesExt.csv", f"id,name\n{ID.format(2)},Size\n{ID.format(3)},Weight\n")
+    found = {each["name"]: each["attributeId"] for each in desk.records("itemAttributesExt")}
+    assert found == {"Color": 7, "Size": 8, "Weight": 9}
+
+
+def test_blank_numbers_are_not_compared(desk: Desk) -> None:
+    report = desk.load("customersExt.csv", "number,name2\n,a\n,b\nC1,c\n")
+    assert (reasons(report), report.inserted) == ([], 3)
+
+
+def test_a_rule_that_is_given_in_part_is_completed_from_the_record(desk: Desk) -> None:
+    desk.load(
+        "itemTranslationsExt.csv",
+        "id,itemNo,languageCode,variantCode\n"
+        f"{ID.format(1)},A,ENU,\n{ID.format(2)},B,ENU,\n{ID.format(3)},B,DEU,\n",
+    )
+    report = desk.load(
+        "itemTranslationsExt.csv", f"id,languageCode\n{ID.format(1)},FRA\n{ID.format(2)},FRA\n"
+    )
+    assert (reasons(report), report.updated) == ([], 2)
+    report = desk.load("itemTranslationsExt.csv", f"id,languageCode\n{ID.format(2)},DEU\n")
+    assert reasons(report) == [
+        f"2: itemNo, languageCode, variantCode: has the value of the record {ID.format(3)}."
+    ]
+
+
+def test_a_blank_alone_is_a_value(desk: Desk) -> None:
+    desk.load("customersExt.csv", "number,blocked\nC1, \n")
+    assert desk.records("customersExt")[0]["blocked"] == " "
+
+
+def test_a_file_that_changes_while_it_is_loaded_is_refused(desk: Desk) -> None:
+    path = desk.folder / "customersExt.csv"
+    report = desk.load_changing(path, "number\nC1\n", "number\nC1\nC2\nmore\n")
+    assert reasons(report) == [
+        "0: : the file was changed while it was being loaded. Load it again."
+    ]
+    assert desk.records("customersExt") == []
+
+
+def test_every_real_file_loads(desk: Desk, real: Path) -> None:
+    for path in sorted(real.glob("*.csv")):
+        report = desk.load_file(path)
+        assert reasons(report) == []
+        assert report.inserted == report.rows > 0
+
+
+@pytest.mark.parametrize("rows", [20_000, 60_000])
+def test_memory_does_not_grow_with_the_file(desk: Desk, rows: int) -> None:
+    path = desk.folder / "customersExt.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("id,number,displayName,city\n")
+        file.writelines(
+            f"00000000-0000-4000-8000-{at:012},C{at},Customer {at},Bonn {at}\n"
+            for at in range(rows)
+        )
+    report, peak = desk.load_measured(path)
+    assert report.inserted == rows
+    assert peak < 20 << 20

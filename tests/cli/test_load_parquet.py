@@ -1,0 +1,58 @@
+"""Parquet files load as the text formats do."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from cli.desk import Desk, reasons
+
+pyarrow = pytest.importorskip("pyarrow", reason="install the package pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet", reason="install the package pyarrow")
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+
+
+def write_parquet(path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "id": [ID.format(1), ID.format(2)],
+            "number": ["C1", "C2"],
+            "displayName": ['Ä "quoted", name', "李 🚲"],
+            "creditLimit": [Decimal("2.29"), Decimal("-0.50")],
+            "taxLiable": [True, False],
+            "blocked": [" ", None],
+            "lastModifiedDateTime": pyarrow.array(
+                [1_582_970_400_000, None], pyarrow.timestamp("ms")
+            ),
+        }
+    )
+    parquet.write_table(table, path)
+
+
+def test_parquet_reads_alike(desk: Desk) -> None:
+    path = desk.folder / "customersExt.parquet"
+    write_parquet(path)
+    report = desk.load_file(path)
+    assert reasons(report) == []
+    first, second = desk.records("customersExt")
+    assert first["displayName"] == 'Ä "quoted", name'
+    assert (first["creditLimit"], first["taxLiable"], first["blocked"]) == (229_000, 1, " ")
+    assert first["lastModifiedDateTime"] == "2020-02-29T10:00:00.000Z"
+    assert (second["displayName"], second["blocked"]) == ("李 🚲", "")
+    assert second["creditLimit"] == -50_000
+    assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
+
+
+def test_a_parquet_file_that_is_none_is_refused(desk: Desk) -> None:
+    report = desk.load("customersExt.parquet", "number\nC1\n")
+    assert "the file is not Parquet" in reasons(report)[0]
+    assert not report.written
+
+
+def test_a_fault_in_parquet_is_told(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "customersExt.parquet"
+    parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
+    assert reasons(desk.load_file(path)) == [
+        "2: creditLimit: holds 5 digits after the point, and is never rounded. Send fewer digits."
+    ]

@@ -1,0 +1,121 @@
+"""What loading reads alike: text formats, and the harmless differences between files."""
+
+import pytest
+
+from cli.desk import Desk, reasons
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+CSV = (
+    "id,number,displayName,creditLimit,taxLiable,blocked,lastModifiedDateTime\n"
+    f'{ID.format(1)},C1,"Ä ""quoted"", name",2.290000,true, ,2020-02-29T12:00:00+02:00\n'
+    f"{ID.format(2)},C2,李 🚲,-0.5,false,,\n"
+)
+NDJSON = (
+    f'{{"id":"{ID.format(1)}","number":"C1","displayName":"Ä \\"quoted\\", name",'
+    '"creditLimit":2.290000,"taxLiable":true,"blocked":" ",'
+    '"lastModifiedDateTime":"2020-02-29T12:00:00+02:00"}\n'
+    f'{{"id":"{ID.format(2)}","number":"C2","displayName":"李 🚲","creditLimit":-5e-1,'
+    '"taxLiable":false,"blocked":"","lastModifiedDateTime":"0001-01-01T00:00:00Z"}\n'
+)
+ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
+ANSWER = (
+    '{"@odata.context": "x", "@odata.count": 2, "value": '
+    + ARRAY.replace('{"id"', '{"@odata.etag": "W/\\"1\\"", "id"')
+    + ', "@odata.nextLink": "x"}'
+)
+
+
+def assert_loaded(desk: Desk) -> None:
+    first, second = desk.records("customersExt")
+    assert first["displayName"] == 'Ä "quoted", name'
+    assert (first["creditLimit"], first["taxLiable"], first["blocked"]) == (229_000, 1, " ")
+    assert first["lastModifiedDateTime"] == "2020-02-29T10:00:00.000Z"
+    assert second["displayName"] == "李 🚲"
+    assert (second["creditLimit"], second["taxLiable"], second["blocked"]) == (-50_000, 0, "")
+    assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("customersExt.csv", CSV),
+        ("customersExt.ndjson", NDJSON),
+        ("customersExt.json", ARRAY),
+        ("customersExt.json", ANSWER),
+    ],
+    ids=["csv", "ndjson", "json array", "json answer"],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content,
+        lambda content: b"\xef\xbb\xbf" + content,
+        lambda content: content.replace(b"\n", b"\r\n"),
+        lambda content: content.rstrip(b"\n"),
+        lambda content: content.replace(b"\n", b"\n\n"),
+    ],
+    ids=["plain", "BOM", "CRLF", "no final newline", "blank lines"],
+)
+def test_every_text_format_reads_alike(
+    desk: Desk, name: str, content: str, change: type[bytes]
+) -> None:
+    report = desk.load(name, change(content.encode()))
+    assert reasons(report) == []
+    assert (report.rows, report.inserted, report.written) == (2, 2, True)
+    assert_loaded(desk)
+
+
+def test_columns_come_in_any_order(desk: Desk) -> None:
+    header, *rows = [line.split(",") for line in ("number,id,displayName", f"K,{ID.format(1)},N")]
+    turned = "\n".join(",".join(reversed(cells)) for cells in (header, *rows))
+    assert desk.load("customersExt.csv", turned).inserted == 1
+    assert desk.records("customersExt")[0]["number"] == "K"
+
+
+def test_a_cell_may_hold_line_ends(desk: Desk) -> None:
+    text = "a\r\nb\nc\rd"
+    report = desk.load(
+        "customersExt.csv", f'number,displayName\nC1,"{text}"\nC2,\nC3,{"x" * 5000}\n'
+    )
+    assert [(fault.line, fault.column) for fault in report.faults] == [(7, "displayName")]
+    assert desk.load("customersExt.csv", f'number,displayName\nC1,"{text}"\n').inserted == 1
+    assert desk.records("customersExt")[0]["displayName"] == text
+
+
+def test_a_head_without_rows_is_no_fault(desk: Desk) -> None:
+    report = desk.load("customersExt.csv", "number,displayName\n")
+    assert (reasons(report), report.rows, report.written) == ([], 0, True)
+
+
+@pytest.mark.parametrize("rows", [1_999, 2_000, 2_001, 4_000])
+def test_every_row_is_loaded_whatever_their_number(desk: Desk, rows: int) -> None:
+    content = "number\n" + "".join(f"C{number}\n" for number in range(rows))
+    report = desk.load("customersExt.csv", content)
+    assert (report.rows, report.inserted) == (rows, rows)
+    assert len(desk.records("customersExt")) == rows
+
+
+def test_records_of_a_document_may_have_columns_of_their_own(desk: Desk) -> None:
+    content = '{"number":"1","name2":"x"}\n{"number":"2"}\n{"name2":"y","number":"3"}\n'
+    report = desk.load("customersExt.ndjson", content)
+    assert (reasons(report), report.inserted) == ([], 3)
+    assert {each["number"]: each["name2"] for each in desk.records("customersExt")} == {
+        "1": "x",
+        "2": "",
+        "3": "y",
+    }
+
+
+def test_a_long_array_is_read_in_blocks(desk: Desk) -> None:
+    records = ",".join(f'{{"number":"{at}","name2":"{"n" * 3_000}"}}' for at in range(200))
+    report = desk.load("customersExt.json", f'{{"value":[{records}]}}')
+    assert (reasons(report), report.inserted) == ([], 200)
+
+
+def test_long_texts_do_not_gather_in_memory(desk: Desk) -> None:
+    text = "QUJD" * 200_000
+    content = "systemId,base64Text\n" + "".join(
+        f"00000000-0000-4000-8000-{at:012},{text}\n" for at in range(120)
+    )
+    report = desk.load("ItemProductTextLongContentsExt.csv", content)
+    assert (reasons(report), report.inserted) == ([], 120)

@@ -1,0 +1,186 @@
+"""What loading refuses: each fault with its file, line, column and reason, and nothing written."""
+
+import pytest
+
+from cli.desk import Desk, reasons
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+HEAD = "id,number,displayName"
+GOOD = f"{ID.format(1)},C1,One"
+LONG = "x" * 101
+
+CSV_FAULTS = {
+    "unknown column": ("number,shoeSize\nC1,44\n", 1, "shoeSize: is no property of customersExt"),
+    "column in another case": ("Number\nC1\n", 1, "Number: is no property"),
+    "repeated column": ("number,name2,number\nC1,x,C2\n", 1, "number: stands there twice"),
+    "no key": ("displayName\nOne\n", 1, "no column tells the records apart. Add one of: id; num"),
+    "blank column name": ("number,\nC1,x\n", 1, ": is no property"),
+    "semicolons": ("id;number\n1;2\n", 1, "separated by ';', but must be by commas"),
+    "empty file": ("", 0, "the file is empty"),
+    "only a BOM": ("\ufeff", 0, "the file is empty"),
+    "blank first line": ("\nnumber\nC1\n", 1, "the first line is blank"),
+    "too few cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2\n", 3, "has 2 cells, but the first line"),
+    "too many cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
+    "key is no Guid": (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
+    "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: is empty"),
+    "key twice": (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, "id: repeats line 2."),
+    "key twice in another case": (
+        "id\nABCDEF00-0000-4000-8000-000000000000\nabcdef00-0000-4000-8000-000000000000\n",
+        3,
+        "id: repeats line 2.",
+    ),
+    "number twice": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, "number: repeats line 2."),
+    "quote not closed": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
+    "quote in the middle": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
+    "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: holds a NUL"),
+    "30 February": (
+        f"{HEAD},lastModifiedDateTime\n{GOOD},2023-02-30T00:00:00Z\n",
+        2,
+        "lastModifiedDateTime: names a moment that does not exist",
+    ),
+    "too precise": ("number,creditLimit\nC1,0.000001\n", 2, "creditLimit: holds 5 digits after"),
+    "too large": ("number,creditLimit\nC1,12345678901234\n", 2, "creditLimit: holds up to 13 dig"),
+    "no number": ("number,creditLimit\nC1,NaN\n", 2, "creditLimit: must be a number"),
+    "text too long": ("number\nC1\n" + LONG + "\n", 3, "number: holds up to 100 characters"),
+    "neither true nor false": ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
+}
+
+
+@pytest.mark.parametrize("fault", CSV_FAULTS)
+def test_a_fault_in_csv_is_told_and_nothing_is_written(desk: Desk, fault: str) -> None:
+    content, line, reason = CSV_FAULTS[fault]
+    report = desk.load("customersExt.csv", content)
+    assert not report.written
+    assert len(report.faults) == report.refused == 1
+    assert report.faults[0].line == line
+    assert reason in reasons(report)[0]
+    assert desk.records("customersExt") == []
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("suffix", ["csv", "ndjson", "json"])
+def test_only_utf8_is_read(desk: Desk, encoding: str, suffix: str) -> None:
+    rows = {
+        "csv": "number,displayName\nC1,One\nC2,Straße\n",
+        "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
+        "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
+    }
+    report = desk.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
+    assert not report.written
+    assert report.refused >= 1
+    assert desk.records("customersExt") == []
+
+
+def test_the_line_that_is_not_utf8_is_named(desk: Desk) -> None:
+    content = b"number,displayName\n" + b"".join(b"C%d,x\n" % at for at in range(5_000))
+    report = desk.load("customersExt.csv", content + b"D,Stra\xdfe\nE,x\n")
+    assert reasons(report) == [
+        "5002: : the file is not UTF-8 (byte 7 of the line is 0xdf). Save it as UTF-8."
+    ]
+
+
+DOCUMENT_FAULTS = {
+    "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
+    "array in a line": ('{"number":"C1"}\n[1]\n', 2, "but this is an array"),
+    "null": ('{"number":"C1","name2":null}\n', 1, "name2: is never null"),
+    "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, but text"),
+    "NaN": ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is no JSON"),
+    "name twice": ('{"number":"C1","name2":"a","name2":"b"}\n', 1, "'name2' stands there twice"),
+    "unknown name": ('{"number":"C1"}\n{"number":"C2","shoeSize":1}\n', 2, "shoeSize: is no prop"),
+    "no key": ('{"number":"C1"}\n{"name2":"x"}\n', 2, "no column tells the records apart"),
+    "no name": ('{"number":"C1"}\n{}\n', 2, "no column tells the records apart"),
+    "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "half a surrogate pair"),
+    "only a bad line": ("nonsense\n", 1, "not a JSON object"),
+    "repeats": ('{"number":"C1"}\n{"name2":"x","number":"C1"}\n', 2, "number: repeats line 1."),
+    "deep": ("[" * 100_000 + "\n", 1, "not a JSON object"),
+    "too many digits": ('{"number":"C1","creditLimit":' + "9" * 5_000 + "}\n", 1, "not a JSON"),
+    "empty": ("\n\n", 0, "the file is empty"),
+}
+
+
+@pytest.mark.parametrize("fault", DOCUMENT_FAULTS)
+def test_a_fault_in_ndjson_is_told_and_nothing_is_written(desk: Desk, fault: str) -> None:
+    content, line, reason = DOCUMENT_FAULTS[fault]
+    report = desk.load("customersExt.ndjson", content)
+    assert not report.written
+    assert [each.line for each in report.faults] == [line]
+    assert reason in reasons(report)[0]
+    assert desk.records("customersExt") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "the file is empty"),
+        ("  \n", "the file is empty"),
+        ("17", "expected '['"),
+        ('{"value": 17}', "expected '['"),
+        ('{"other": 17}', "expected ','"),
+        ('[{"number":"C1"}', "expected ','"),
+        ('[{"number":"C1"} {"number":"C2"}]', "expected ','"),
+        ('[{"number":"C1"}] more', "something behind the end"),
+        ('[{"number":"C1"}]}', "something behind the end"),
+        ('{"value":[{"number":"C1"}]', "expected '}'"),
+        ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
+        ('[{"number":"C1', "the record is not JSON"),
+        ('[{"number":"C1"}, 17]', "but this is a number"),
+    ],
+)
+def test_a_fault_in_json_is_told_and_nothing_is_written(
+    desk: Desk, content: str, reason: str
+) -> None:
+    report = desk.load("customersExt.json", content)
+    assert not report.written
+    assert reason in reasons(report)[0]
+    assert desk.records("customersExt") == []
+
+
+def test_every_bad_line_is_counted_and_the_first_are_told(desk: Desk) -> None:
+    content = "number,taxLiable\n" + "".join(f"C{at},maybe\n" for at in range(3_000))
+    report = desk.load("customersExt.csv", content)
+    assert (report.rows, report.refused, len(report.faults)) == (3_000, 3_000, 20)
+    assert [fault.line for fault in report.faults] == list(range(2, 22))
+
+
+def test_a_stored_unique_value_is_not_taken_from_its_record(desk: Desk) -> None:
+    desk.load("customersExt.csv", f"{HEAD}\n{GOOD}\n")
+    report = desk.load("customersExt.csv", f"{HEAD}\n{ID.format(2)},C1,Two\n")
+    assert reasons(report) == [f"2: number: has the value of the record {ID.format(1)}."]
+    assert [each["displayName"] for each in desk.records("customersExt")] == ["One"]
+
+
+def test_a_new_record_needs_what_its_kind_requires(desk: Desk) -> None:
+    assert desk.load("contactsExt.csv", "number,displayName\nK1,One\n").inserted == 1
+    report = desk.load("contactsExt.csv", "number,city\nK1,Bonn\nK2,Köln\n")
+    assert reasons(report) == ["3: displayName: is not in the file, but a new record needs it."]
+    assert desk.load("contactsExt.csv", "number,city\nK1,Bonn\n").updated == 1
+
+
+def test_what_is_required_is_not_empty(desk: Desk) -> None:
+    report = desk.load("contactsExt.csv", "number,displayName\nK1,One\nK2,\n")
+    assert reasons(report) == ["3: displayName: is empty, but every record needs it."]
+
+
+def test_new_records_do_not_share_the_defaults_of_a_unique_rule(desk: Desk) -> None:
+    report = desk.load("itemAttributeValuesExt.csv", f"id\n{ID.format(1)}\n{ID.format(2)}\n")
+    assert reasons(report)[0] == "3: itemNo, attributeName: repeats line 2."
+
+
+def test_keep_good_writes_the_rest(desk: Desk) -> None:
+    rows = [f"C{at},{'maybe' if at % 7 == 0 else 'true'}" for at in range(1, 5_001)]
+    rows[10] = "C11"
+    rows[20] = "C1,true"
+    content = "\n".join(["number,taxLiable", *rows])
+    report = desk.load("customersExt.csv", content, keep_good=True)
+    bad = 5_000 // 7 + 2 - 1
+    assert report.written
+    assert (report.rows, report.inserted, report.refused) == (5_000, 5_000 - bad, bad)
+    numbers = {each["number"] for each in desk.records("customersExt")}
+    assert len(numbers) == 5_000 - bad
+    assert not numbers & {"C7", "C11", "C21"}
+
+
+def test_keep_good_does_not_save_a_file_that_breaks_off(desk: Desk) -> None:
+    report = desk.load("customersExt.csv", 'number\nC1\n"C2\n', keep_good=True)
+    assert not report.written
+    assert desk.records("customersExt") == []

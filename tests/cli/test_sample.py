@@ -1,0 +1,46 @@
+"""`comptoir sample`: a company, filled by the way that loading writes."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import Command
+from comptoir.catalog import MODEL
+from comptoir.edm.scalar import is_guid
+
+
+def test_a_sample_fills_every_kind(sample: tuple[Command, str], tmp_path: Path) -> None:
+    command, company_id = sample
+    assert is_guid(company_id)
+    assert f"Comptoir Sample {company_id}" in command.done("company", "list").out.splitlines()
+    assert '"by":"comptoir load"' in command.done("changes", "--company", company_id).out
+    command.done("dump", "--company", company_id, tmp_path / "out")
+    assert len(list((tmp_path / "out").iterdir())) == len(MODEL.stored)
+
+
+def test_the_same_seed_gives_the_same_records(
+    sample: tuple[Command, str], command: Command
+) -> None:
+    first, company_id = sample
+    other = command.done("sample", "--company-name", "Other", "--seed", "7").last_word
+    first.done("dump", "--company", company_id, command.folder / "first")
+    command.done("dump", "--company", other, command.folder / "second")
+    for path in (command.folder / "first").iterdir():
+        # what the sample leaves out is made anew: keys of attribute values, times of items
+        if path.stem not in ("itemAttributeValuesExt", "itemsExt"):
+            assert path.read_bytes() == (command.folder / "second" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--size", "huge"], "'huge'"),
+        (["--seed", "x"], "--seed"),
+        (["--company-name", ""], "blank"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_one_line(
+    command: Command, arguments: list[str], reason: str
+) -> None:
+    assert reason in command.fault("sample", *arguments)
+    assert not command.database.exists()

@@ -1,0 +1,89 @@
+"""`comptoir serve`, as a process of its own."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from subprocess import Popen
+
+import msgspec
+import pytest
+
+from cli.command import Command
+
+
+@pytest.fixture
+def curl() -> str:
+    found = shutil.which("curl")
+    if found is None:
+        reason = "install the package curl"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+def lines_of(process: "Popen[bytes]") -> Iterator[str]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        yield line.decode().rstrip("\n")
+
+
+def pasted(command: str) -> dict[str, str]:
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
+    record: dict[str, str] = msgspec.json.decode(ended.stdout)
+    return record
+
+
+def ready_lines(process: "Popen[bytes]") -> list[str]:
+    """What a quickstart prints until the service can be used."""
+    lines: list[str] = []
+    for line in lines_of(process):
+        lines.append(line)
+        if "-X PATCH" in line:
+            break
+    return lines
+
+
+def test_a_port_in_use_is_told_in_one_line(command: Command) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        fault = command.run("serve", "--port", port, "--quickstart").fault()
+    assert f"port {port} of 127.0.0.1 is in use" in fault
+    assert not command.database.exists()
+
+
+def test_serve_makes_its_database_and_stops_when_asked(command: Command) -> None:
+    with command.started("serve", "--port", "0") as process:
+        assert next(lines_of(process)).startswith("Serving http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+    assert command.done("company", "list").out == ""
+
+
+@pytest.mark.usefixtures("curl")
+def test_a_quickstart_prints_what_works_when_pasted(command: Command) -> None:
+    companies = set()
+    for name in ("first", "second"):
+        with command.started("serve", "--port", "0", "--quickstart") as process:
+            lines = ready_lines(process)
+            companies.add(next(line for line in lines if line.startswith("Company:")).split()[1])
+            read, update = [line for line in lines if line.startswith("curl ")]
+            before, after = pasted(read), pasted(update)
+            assert before["id"] == after["id"]
+            assert after["displayName"] == "Renamed by curl"
+            assert after["searchName"] == "RENAMED BY CURL"
+            # the second time, the values are the record's own already
+            assert (after["@odata.etag"] != before["@odata.etag"]) == (name == "first")
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+    assert len(companies) == 1
+    assert len(command.done("company", "list").out.splitlines()) == 1
+
+
+def test_an_interrupted_quickstart_is_completed(command: Command) -> None:
+    command.done("company", "create", "Comptoir Sample")
+    with command.started("serve", "--port", "0", "--quickstart") as process:
+        assert any("-X PATCH" in line for line in ready_lines(process))

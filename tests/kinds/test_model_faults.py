@@ -1,0 +1,81 @@
+"""A declaration that cannot hold is refused before the service starts, and says what is wrong."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import Computed, EntityType, Followed, Property, UniqueRule
+from comptoir.edm.model import EntitySet, Model, ModelFault, PairFilter, View
+from comptoir.edm.scalar import GUID
+from comptoir.edm.temporal import INSTANT
+from comptoir.edm.text import CODE, TEXT
+
+GOOD = EntityType(
+    name="thing",
+    description="A thing.",
+    properties=(Property("id", GUID), Property("code", CODE), Property("text", TEXT)),
+    unique=(UniqueRule(("code",), blank_is_free=True),),
+)
+PAIRS = PairFilter("name", "value", 10, "valuesExt", "code", "itemNo", "attributeName", "value")
+
+
+def thing(**changes: object) -> tuple[EntitySet, ...]:
+    return (EntitySet("thingsExt", replace(GOOD, **changes)),)  # type: ignore[arg-type]
+
+
+def seen(view: View, *, read_only: bool = True) -> tuple[EntitySet, ...]:
+    return (
+        EntitySet("thingsExt", GOOD),
+        EntitySet("seenExt", replace(GOOD, name="seen"), read_only=read_only, view=view),
+    )
+
+
+SAME = {"id": "id", "code": "code", "text": "text"}
+FOLLOWED = Followed("text", "code", "nothing", "text", {}, "")
+
+FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
+    "two entity sets have one name": lambda: thing() + thing(),
+    "two properties have one name": lambda: thing(properties=(*GOOD.properties, Property("id", GUID))),
+    "name nothing, which is no property": lambda: thing(key="nothing"),
+    "names? nothing, which is no property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
+    "name nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
+    "name nothing": lambda: thing(derivations=(Computed("text", "nothing", str, ""),)),
+    "name .*nothing": lambda: thing(derivations=(FOLLOWED,)),
+    "text stands in a key or a unique rule": lambda: thing(key="text"),
+    "text stands .* must be a CODE": lambda: thing(unique=(UniqueRule(("code", "text")),)),
+    "cannot leave blanks free": lambda: thing(unique=(UniqueRule(("code", "id"), True),)),
+    "two properties hold the time": lambda: thing(
+        properties=(
+            *GOOD.properties,
+            Property("at", INSTANT, modified_at=True),
+            Property("then", INSTANT, modified_at=True),
+        )
+    ),
+    "base nothingExt is no stored set": lambda: seen(View("nothingExt", SAME)),
+    "base seenExt is no stored set": lambda: seen(View("seenExt", SAME)),
+    "columns are not its properties": lambda: seen(View("thingsExt", {"id": "id"})),
+    "or not the base's": lambda: seen(View("thingsExt", {**SAME, "text": "nothing"})),
+    "a view is read-only": lambda: seen(View("thingsExt", SAME), read_only=False),
+    "carrier valuesExt lacks": lambda: (EntitySet("thingsExt", GOOD, pair_filter=PAIRS),),
+    "reference nothing is no property": lambda: (
+        *MODEL.sets,
+        EntitySet(
+            "thingsExt",
+            GOOD,
+            pair_filter=replace(PAIRS, carrier="itemAttributeValuesExt", reference="nothing"),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_declaration_is_refused(fault: str) -> None:
+    with pytest.raises(ModelFault, match=fault):
+        Model(FAULTS[fault]())
+
+
+def test_a_declaration_without_a_fault_is_taken() -> None:
+    assert Model((*MODEL.sets, *thing())).by_name["thingsExt"].type.key_property.name == "id"
+    assert [each.name for each in Model(seen(View("thingsExt", SAME))).stored] == ["thingsExt"]

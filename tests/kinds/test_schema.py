@@ -1,0 +1,72 @@
+"""The schema that the migrations make is the one that the catalog declares."""
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from comptoir.catalog import MODEL
+from comptoir.edm.model import Model
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.migrate import locked, migrate
+from comptoir.store.sqlite.connection import database_path
+from support.databases import LOCK_SECONDS, FreshDatabase
+from support.specimen import SPECIMENS, WITH_SPECIMENS
+
+
+def differences(url: str, model: Model) -> list[object]:
+    """What a migration would still have to do to a database for a model."""
+    with locked(database_path(url), LOCK_SECONDS) as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        found: list[object] = compare_metadata(context, build_tables(model).metadata)
+    return found
+
+
+def test_the_migrated_schema_is_the_declared_one(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
+
+
+def test_a_kind_without_a_migration_would_be_noticed(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
+
+    assert f"'{SPECIMENS.name}'" in str(missing)
+
+
+def test_autogenerate_brings_all_that_a_kind_needs(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
+
+
+def test_migrating_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    url = fresh_database(tmp_path, MODEL)
+
+    assert migrate(url, MODEL) == migrate(url, MODEL)
+    assert differences(url, MODEL) == []
+
+
+@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
+def test_every_primary_key_begins_with_the_company(name: str) -> None:
+    """The company is the unit of isolation, of sharding and of backup."""
+    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
+
+    assert next(iter(table.primary_key.columns)).name == COMPANY_ID
+
+
+@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
+def test_every_index_begins_with_the_company(name: str) -> None:
+    """No unique rule and no look-up reaches beyond a company."""
+    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
+
+    for index in table.indexes:
+        assert next(iter(index.columns)).name == COMPANY_ID
+
+
+def test_no_column_is_nullable() -> None:
+    for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
+        assert [column.name for column in table.columns if column.nullable] == []

@@ -1,0 +1,110 @@
+"""What was acknowledged is there, whatever becomes of the process."""
+
+import pytest
+
+from comptoir.store.sqlite.connection import connect, database_path, durability
+from process.conftest import StartServer
+from support.client import record
+from support.office import Company
+from support.server import Server
+from support.writers import Work, Writers
+
+
+@pytest.mark.parametrize(
+    ("workers", "acknowledged"), [(1, 1), (1, 60), (1, 150), (1, 400), (2, 1), (2, 200)]
+)
+def test_a_kill_loses_no_acknowledged_write(
+    workers: int, acknowledged: int, start_server: StartServer
+) -> None:
+    """Killed while writers are at work, after some number of acknowledged writes.
+
+    Every acknowledged write is there; a write that was not answered is there whole or not at all;
+    the change log has neither gaps nor doubles, and agrees with the records.
+    """
+    server = start_server(workers)
+    company = server.new_company()
+    writers = Writers(company, 6)
+    writers.tally.wait_for(acknowledged)
+    server.kill()
+    done = writers.join()
+
+    server.start()
+
+    survivor = moved(company, server)
+    for work in done:
+        check_work(survivor, work)
+    check_log(survivor)
+
+
+def test_kills_one_after_another_lose_nothing(start_server: StartServer) -> None:
+    """The database goes through several kills, and writing goes on where it stopped."""
+    server = start_server()
+    company = server.new_company()
+    done: list[Work] = []
+    for kills in range(3):
+        writers = Writers(company, 4, f"after {kills}: ")
+        writers.tally.wait_for(40)
+        server.kill()
+        done += writers.join()
+        server.start()
+        company = moved(company, server)
+        for work in done:
+            check_work(company, work)
+        check_log(company)
+
+
+def moved(company: Company, server: Server) -> Company:
+    """The same company at the server's new address."""
+    root = f"{server.client.root}/companies({company.id})"
+    return Company(server, root, company.token, company.stored, company.office)
+
+
+def check_work(company: Company, work: Work) -> None:
+    """The writer's record has the value of its last write, or of the one before the kill."""
+    found = company.listed("itemReferencesExt", {"$filter": f"itemNo eq '{work.code}'"})
+    if work.acknowledged == -2:
+        assert len(found) <= 1
+        return
+    [kept] = found
+    assert kept["description"] == kept["description2"]
+    assert work.acknowledged <= int(kept["description"]) <= work.attempted
+
+
+def check_log(company: Company) -> None:
+    """Numbers without gaps or doubles; each record has the version of its last change."""
+    changes = company.changes()
+    assert [change.number for change in changes] == list(range(1, len(changes) + 1))
+    last: dict[str, int] = {}
+    verbs: dict[str, list[str]] = {}
+    for change in changes:
+        last[change.record] = change.number
+        verbs.setdefault(change.record, []).append(change.verb)
+    kept = {str(each["id"]): each for each in company.listed("itemReferencesExt")}
+    assert kept.keys() == last.keys()
+    for key, each in kept.items():
+        assert each["@odata.etag"] == f'W/"{company.stored.incarnation}.{last[key]}"'
+        # a create, and an update for each value from 0 on
+        assert verbs[key] == ["create"] + ["update"] * (int(each["description"]) + 1)
+
+
+def test_the_next_write_after_a_kill_takes_the_next_number(start_server: StartServer) -> None:
+    server = start_server()
+    company = server.new_company()
+    record(company.post("shippingAgentsExt", {"code": "A"}), 201)
+    server.kill()
+    server.start()
+    company = moved(company, server)
+
+    record(company.post("shippingAgentsExt", {"code": "B"}), 201)
+
+    assert [change.number for change in company.changes()] == [1, 2]
+
+
+def test_the_writer_waits_for_the_disk(start_server: StartServer) -> None:
+    """Write-ahead log and FULL: what the service's own connections report, not what we set."""
+    path = database_path(start_server().settings.database)
+    connection = connect(path, writes=True, lock_seconds=5)
+    try:
+        assert durability(connection) == {"journal_mode": "wal", "synchronous": 2}
+    finally:
+        connection.close()

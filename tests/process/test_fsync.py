@@ -1,0 +1,78 @@
+"""Between the receipt of an update and its 200, the write-ahead log reaches the disk."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from process.conftest import StartServer
+from support.client import record, tag_of
+from support.programs import needed
+
+UPDATES = 10
+_CALLS = "read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,fsync,fdatasync"
+_LINE = re.compile(r"(?P<thread>\d+) +(?P<call>.*)")
+_SYNC = re.compile(r"f(?:data)?sync\(\d+<(?P<file>[^>]*)>")
+_RESUMED = re.compile(r"<\.\.\. f(?:data)?sync resumed>\) += 0")
+
+
+def events(trace: str) -> Iterator[str]:
+    """What the trace shows, in its order: `received`, `synced` and `answered`."""
+    syncing: set[str] = set()
+    for line in trace.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        thread, call = match["thread"], match["call"]
+        sync = _SYNC.match(call)
+        if sync is not None and sync["file"].endswith("-wal"):
+            if call.endswith("= 0"):
+                yield "synced"
+            else:
+                syncing.add(thread)
+        elif thread in syncing and _RESUMED.match(call):
+            syncing.remove(thread)
+            yield "synced"
+        elif '"PATCH /' in call:
+            yield "received"
+        elif '"HTTP/1.1 200' in call:
+            yield "answered"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_log_is_on_the_disk_before_the_answer_is_sent(
+    workers: int, start_server: StartServer, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace"
+    strace = needed("strace", "strace")
+    options = ("-f", "-y", "-s", "32", "-e", f"trace={_CALLS}", "-o", str(trace))
+    server = start_server(workers, (strace, *options))
+    company = server.new_company()
+    answer = company.post("shippingAgentsExt", {"code": "A"})
+    path = f"shippingAgentsExt({record(answer, 201)['id']})"
+    for number in range(UPDATES):
+        answer = company.patch(path, {"name": f"{number}"}, if_match=tag_of(answer))
+        record(answer)
+    server.ask_to_stop()
+    server.wait()
+
+    shown = list(events(trace.read_text(errors="replace")))
+
+    assert shown.count("received") == shown.count("answered") == UPDATES
+    behind = " ".join(shown[shown.index("received") :])
+    assert re.fullmatch(r"(received( synced)+ answered ?)+", behind), behind
+
+
+def test_the_trace_is_read_as_it_is_written() -> None:
+    """The reading itself: interrupted calls, other files, failures."""
+    trace = """\
+10 read(5<socket:[1]>, "PATCH /api HTTP/1.1", 65536) = 300
+11 fdatasync(9</x/test.db-wal> <unfinished ...>
+10 fsync(9</x/test.db-wal>) = -1 EIO (Input/output error)
+10 fsync(8</x/test.db>) = 0
+11 <... fdatasync resumed>) = 0
+12 fsync(9</x/test.db-wal>) = 0
+10 write(5<socket:[1]>, "HTTP/1.1 200 OK", 900) = 900
+"""
+    assert list(events(trace)) == ["received", "synced", "synced", "answered"]

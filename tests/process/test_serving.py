@@ -1,0 +1,208 @@
+"""Beside the interface: health, readiness, metrics, the log, and bodies that are too large."""
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+from support.server import Server
+from support.wire import ask, head, read_answer, send
+
+PATIENCE_SECONDS = 30
+
+
+class Line(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the log about a request."""
+
+    time: str
+    level: str
+    event: str
+    id: str
+    method: str
+    path: str
+    status: int
+    bytes: int
+    ms: float
+    by: str
+
+
+def line_of(server: Server, request_id: str) -> Line:
+    """The line about a request, once it is written."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        for line in server.log.read_bytes().splitlines():
+            if f'"id":"{request_id}"'.encode() in line:
+                return msgspec.json.decode(line, type=Line)
+    pytest.fail(f"the log has no line about {request_id}: {server.log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    return server.new_company()
+
+
+@pytest.mark.parametrize(("path", "body"), [("healthz", "ok\n"), ("readyz", "ready\n")])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_health_and_readiness_need_no_token(
+    method: str, path: str, body: str, server: Server
+) -> None:
+    answer = server.origin.request(method, path)
+
+    assert answer.status_code == 200
+    assert answer.text == (body if method == "GET" else "")
+    assert answer.headers["x-request-id"]
+
+
+def test_metrics_count_requests_by_method_and_status(server: Server) -> None:
+    def counted(method: str, status: int) -> float:
+        name = f'comptoir_requests_total{{method="{method}",status="{status}"}} '
+        lines = server.origin.get("metrics").text.splitlines()
+        return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+    before = counted("GET", 401), counted("other", 401)
+    for _ in range(3):
+        server.client.using("").get("companies")
+        server.client.using("").request("PROPFIND", "companies")
+
+    assert (counted("GET", 401), counted("other", 401)) == (before[0] + 3, before[1] + 3)
+
+
+def test_metrics_measure_how_long_requests_took(server: Server) -> None:
+    answer = server.origin.get("metrics")
+
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert "comptoir_request_seconds_bucket" in answer.text
+    assert server.tokens.issue() not in answer.text
+
+
+def test_every_request_has_a_line_in_the_log_under_its_id(
+    server: Server, company: Company
+) -> None:
+    answer = company.get("contactsExt", {"$filter": "email eq 'private@example.com'"})
+
+    line = line_of(server, answer.headers["x-request-id"])
+    path = company.root.removeprefix(server.origin.root)
+    assert (line.event, line.level, line.by) == ("request", "info", "tests")
+    assert (line.method, line.path, line.status) == ("GET", f"{path}/contactsExt", 200)
+    assert line.bytes == len(answer.content)
+    assert line.ms > 0
+
+
+def test_the_log_tells_no_query_no_body_no_token_and_no_header(
+    server: Server, company: Company
+) -> None:
+    body = {"displayName": "Secret Name", "onlinePassword": "secret password"}
+    headers = {"X-Private": "secret header"}
+    asked = [
+        company.get("contactsExt", {"$filter": "email eq 'secret@value'"}, headers),
+        company.post("contactsExt", body, headers),
+        company.get("contactsExt", {"$filter": "secret_property eq 1"}),
+        company.post("contactsExt", b'{"displayName": "secret broken'),
+        company.using("secret.token.here").get("contactsExt"),
+    ]
+
+    assert [answer.status_code for answer in asked] == [200, 201, 400, 400, 401]
+    for answer in asked:
+        line_of(server, answer.headers["x-request-id"])
+    log = server.log.read_text().lower()
+    assert "secret" not in log
+    assert company.token not in log
+    assert company.token.split(".")[2].lower() not in log
+
+
+def test_a_path_cannot_forge_a_line_of_the_log(server: Server) -> None:
+    forged = 'x%0A{"event":"request","id":"forged"}%1B%5B31m'
+
+    answer = server.origin.get(forged)
+
+    assert answer.status_code == 404
+    line = line_of(server, answer.headers["x-request-id"])
+    assert line.path == '/x\n{"event":"request","id":"forged"}\x1b[31m'
+    for text in server.log.read_bytes().splitlines():
+        msgspec.json.decode(text)
+
+
+def post(server: Server, company: Company, headers: dict[str, str]) -> bytes:
+    """The head of a create of a contact."""
+    path = company.root.removeprefix(server.origin.root)
+    given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
+    return head("POST", f"{path}/contactsExt", {**given, **headers})
+
+
+def test_a_declared_length_past_the_limit_is_refused_unread(
+    server: Server, company: Company
+) -> None:
+    """The answer comes before a byte of the body was sent, and the connection ends."""
+    with server.connect() as connection:
+        answer = ask(connection, post(server, company, {"Content-Length": f"{10**15}"}))
+
+        refusal(answer, "Request_BodyTooLarge")
+        assert answer.headers["connection"] == "close"
+        assert connection.recv(1) == b""
+
+
+def test_a_chunked_body_past_the_limit_is_refused_before_its_end(
+    server: Server, company: Company
+) -> None:
+    """One byte more than 1 MiB is enough: the chunk that would follow is never sent."""
+    size = (1 << 20) + 1
+    with server.connect() as connection:
+        send(connection, post(server, company, {"Transfer-Encoding": "chunked"}))
+        send(connection, b"%x\r\n" % size + b'{"displayName": "'.ljust(size, b"x") + b"\r\n")
+        answer = read_answer(connection)
+
+    refusal(answer, "Request_BodyTooLarge")
+    assert company.listed("contactsExt", {"$filter": "startswith(displayName,'xx')"}) == []
+
+
+def test_a_chunked_body_within_the_limit_is_read(server: Server, company: Company) -> None:
+    with server.connect() as connection:
+        send(connection, post(server, company, {"Transfer-Encoding": "chunked"}))
+        for chunk in pieces(b'{"displayName": "in pieces \xe4\xb8\xad"}', 3):
+            send(connection, b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        send(connection, b"0\r\n\r\n")
+        answer = read_answer(connection)
+
+    assert record(answer, 201)["displayName"] == "in pieces 中"
+
+
+def pieces(content: bytes, size: int) -> Iterator[bytes]:
+    return (content[start : start + size] for start in range(0, len(content), size))
+
+
+def test_a_client_that_leaves_amid_its_body_changes_nothing(
+    server: Server, company: Company
+) -> None:
+    before = company.changes()
+    with server.connect() as connection:
+        send(connection, post(server, company, {"Content-Length": "100"}) + b'{"displayName": "x"}')
+
+    assert server.origin.get("readyz").status_code == 200
+    assert company.changes() == before
+
+
+def test_a_connection_takes_one_request_after_another(server: Server, company: Company) -> None:
+    """Refusals do not end a connection whose requests are in order."""
+    path = company.root.removeprefix(server.origin.root)
+    refused = head("GET", f"{path}/contactsExt", {})
+    with server.connect() as connection:
+        for _ in range(3):
+            refusal(ask(connection, refused), "Authentication_InvalidCredentials")
+            body = b'{"displayName": "x"}'
+            created = ask(connection, post(server, company, {"Content-Length": f"{len(body)}"}) + body)
+            record(created, 201)
+
+
+def test_the_host_header_is_never_believed(server: Server, company: Company) -> None:
+    """Links name the address that the service was told, whatever the request says."""
+    forged = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
+    answer = company.get("contactsExt", headers=forged)
+    created = company.post("contactsExt", {"displayName": "x"}, forged)
+    redirected = server.origin.get("healthz/", headers=forged)
+
+    assert "evil" not in answer.text + created.headers["location"] + str(redirected.headers)
+    assert server.base_url in answer.text

@@ -1,0 +1,94 @@
+"""Writers at work: each makes a record and changes it over and over, until the server is gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+
+import httpx
+
+from support.client import record, tag_of
+from support.office import Company
+
+PATIENCE_SECONDS = 60
+
+
+@dataclass
+class Work:
+    """What a writer did: the record's number within the company, and its two counters.
+
+    `acknowledged` is the last value whose write was answered with success, `attempted` the last
+    that was sent; -1 stands for the create.
+    """
+
+    code: str
+    address: str = ""
+    attempted: int = -2
+    acknowledged: int = -2
+
+
+@dataclass
+class Tally:
+    """Counts acknowledged writes, and lets others wait for a number of them."""
+
+    count: int = 0
+    changed: Condition = field(default_factory=Condition)
+
+    def add(self) -> None:
+        with self.changed:
+            self.count += 1
+            self.changed.notify_all()
+
+    def wait_for(self, number: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.count >= number, PATIENCE_SECONDS)
+
+
+class Writers:
+    """A few writers of itemReferences, each a thread that goes on until its connection breaks.
+
+    Every change writes two fields with one value, so that a write that is half there shows.
+    """
+
+    def __init__(self, company: Company, count: int, name: str = "") -> None:
+        self.tally = Tally()
+        self.done: list[Work] = []
+        self._company = company
+        self._name = name
+        self._threads = [Thread(target=self._write, args=(number,)) for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> Sequence[Work]:
+        """What they did, once all have noticed that the server is gone."""
+        for thread in self._threads:
+            thread.join(PATIENCE_SECONDS)
+            assert not thread.is_alive()
+        return self.done
+
+    def _write(self, number: int) -> None:
+        rounds = 0
+        try:
+            while True:
+                work = Work(f"{self._name}{number}-{rounds}")
+                self.done.append(work)
+                self._work(work)
+                rounds += 1
+        except httpx.TransportError:
+            return
+
+    def _work(self, work: Work) -> None:
+        """Create a record and change it ten times, each time with the tag of the last answer."""
+        company = self._company
+        work.attempted = -1
+        body = {"itemNo": work.code, "referenceNo": "R", "description": "-1", "description2": "-1"}
+        answer = company.post("itemReferencesExt", body)
+        work.address = f"itemReferencesExt({record(answer, 201)['id']})"
+        work.acknowledged = -1
+        self.tally.add()
+        for value in range(10):
+            work.attempted = value
+            changes = {"description": f"{value}", "description2": f"{value}"}
+            answer = company.patch(work.address, changes, if_match=tag_of(answer))
+            assert answer.status_code == 200, answer.text
+            work.acknowledged = value
+            self.tally.add()
