@@ -6,14 +6,14 @@ from statistics import median
 
 Json = dict[str, "str | float | list[float] | None"]
 
-_HEADINGS = ("", "value", "against", "ratio", "lowest", "highest", "target", "")
+_HEADINGS = ("", "value", "against", "ratio", "lowest", "highest", "prototype", "target", "")
 
 
 @dataclass(slots=True)
 class Comparison:
     """Two values measured in every round, and the ratio of the two.
 
-    `at_most` and `at_least` are the targets of the ratio, `aim` what the ratio of a prototype was.
+    `at_most` and `at_least` are the targets of the ratio, `prototype` what it was for one.
     """
 
     name: str
@@ -21,7 +21,7 @@ class Comparison:
     against: str
     at_most: float | None = None
     at_least: float | None = None
-    aim: float | None = None
+    prototype: float | None = None
     values: list[float] = field(default_factory=list)
     others: list[float] = field(default_factory=list)
 
@@ -53,14 +53,15 @@ class Comparison:
             f"{median(ratios):.2f}",
             f"{min(ratios):.2f}",
             f"{max(ratios):.2f}",
+            "" if self.prototype is None else f"{self.prototype:g}",
             self._target(),
             "" if self._target() == "" else "met" if self.holds else "MISSED",
         )
 
     def _target(self) -> str:
         if self.at_most is not None:
-            return f"<= {self.at_most:g}"
-        return "" if self.at_least is None else f">= {self.at_least:g}"
+            return f"<= {self.at_most:.3g}"
+        return "" if self.at_least is None else f">= {self.at_least:.3g}"
 
     def json(self) -> Json:
         """The same with every round's values."""
@@ -73,7 +74,7 @@ class Comparison:
             "ratio": median(self.ratios),
             "at_most": self.at_most,
             "at_least": self.at_least,
-            "prototype": self.aim,
+            "prototype": self.prototype,
             "values": self.values,
             "others": self.others,
         }
@@ -94,7 +95,16 @@ class Single:
     def row(self) -> Sequence[str]:
         """The line of the table."""
         spread = (_short(min(self.values)), _short(max(self.values)))
-        return (self.name, f"{_short(median(self.values))} {self.unit}", "", "", *spread, "", "")
+        return (
+            self.name,
+            f"{_short(median(self.values))} {self.unit}",
+            "",
+            "",
+            *spread,
+            "",
+            "",
+            "",
+        )
 
     def json(self) -> Json:
         """The same with every round's values."""

@@ -27,6 +27,7 @@ from wrk import LoadFault
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_RECORDS = ROOT.parent / "shared" / "real" / "adventureworks"
+"""Loaded where they are at hand; otherwise a sample company is generated."""
 
 
 def main() -> None:
@@ -35,7 +36,7 @@ def main() -> None:
     try:
         program("wrk", "wrk")
         cores = two_cores()
-        # loading, and all that is not the server under load, stays off the server's core
+        # nothing but what is measured runs on the server's core
         os.sched_setaffinity(0, {cores.load})
         build = ROOT / "build"
         build.mkdir(exist_ok=True)

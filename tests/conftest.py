@@ -59,7 +59,9 @@ def server(
 ) -> Iterator[Server]:
     """The service as a process, which is not to be stopped."""
     folder = tmp_path_factory.mktemp("server")
-    with Server(Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder) as server:
+    with Server(
+        Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder
+    ) as server:
         yield server
 
 

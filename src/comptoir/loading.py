@@ -31,6 +31,9 @@ FAULTS_KEPT = 20
 LOADED_BY = "comptoir load"
 """Who the change log says wrote what was loaded."""
 
+KEPT_BYTES = 16 << 20
+"""Up to which size a source is kept between check and writing; a larger one is read again."""
+
 _REGISTER_KIB = 32_768
 
 Progress = Callable[[str, int, int], None]
@@ -84,9 +87,12 @@ class Loader:
         report = LoadReport()
         register = _Register()
         try:
-            await self._check(source, entity_set, register, report)
+            digest = source.digest()
+            kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
+            await self._check(_parts(source, entity_set, kept), entity_set, register, report)
             if report.refused == 0 or keep_good:
-                await self._write(source, entity_set, register, report)
+                parts = _parts(source, entity_set) if kept is None else iter(kept)
+                await self._write(parts, digest, entity_set, register, report)
                 report.written = True
         except FileFault as fault:
             report.refused += 1
@@ -101,10 +107,14 @@ class Loader:
         return report
 
     async def _check(
-        self, source: Source, entity_set: EntitySet, register: "_Register", report: LoadReport
+        self,
+        parts: Iterator[_Part],
+        entity_set: EntitySet,
+        register: "_Register",
+        report: LoadReport,
     ) -> None:
         holds_records = await self._holds_records(entity_set)
-        for part in _parts(source, entity_set):
+        for part in parts:
             faults = part.faults
             if part.rows is not None:
                 own = await self._own_records(part.rows) if holds_records else {}
@@ -164,12 +174,16 @@ class Loader:
         return faults
 
     async def _write(
-        self, source: Source, entity_set: EntitySet, register: "_Register", report: LoadReport
+        self,
+        parts: Iterator[_Part],
+        digest: str,
+        entity_set: EntitySet,
+        register: "_Register",
+        report: LoadReport,
     ) -> None:
-        digest = source.digest()
         report.resumed_at = await self._store.load_mark(self._company, entity_set, digest)
         done = 0
-        for unit in _units(_parts(source, entity_set)):
+        for unit in _units(parts):
             done += sum(part.size for part in unit)
             if done <= report.resumed_at:
                 continue
@@ -190,7 +204,10 @@ class Loader:
             self._progress("write", done, report.rows)
 
 
-def _parts(source: Source, entity_set: EntitySet) -> Iterator[_Part]:
+def _parts(
+    source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
+) -> Iterator[_Part]:
+    """The parts of a source, which are put into `kept` as well."""
     known: dict[tuple[str, ...], Columns] = {}
     for chunk in source.chunks():
         faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
@@ -204,7 +221,10 @@ def _parts(source: Source, entity_set: EntitySet) -> Iterator[_Part]:
             else:
                 rows, refused = bind_chunk(known[chunk.columns], chunk)
                 faults += refused
-        yield _Part(chunk.size, rows, faults)
+        part = _Part(chunk.size, rows, faults)
+        if kept is not None:
+            kept.append(part)
+        yield part
 
 
 def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:

@@ -102,14 +102,18 @@ VALUES = [
     (CONTACT_PATH, b'{"lastInteractionDate": "2024-1-1"}', "lastInteractionDate"),
     (CONTACT_PATH, b'{"lastInteractionDate": "20240101"}', "lastInteractionDate"),
     (CONTACT_PATH, b'{"lastInteractionDate": "2024-01-01T00:00:00Z"}', "lastInteractionDate"),
-    (CONTACT_PATH, '{"lastInteractionDate": "٢٠٢٤-٠١-٠١"}'.encode(), "lastInteractionDate"),
+    (
+        CONTACT_PATH,
+        '{"lastInteractionDate": "\u0662\u0660\u0662\u0664-\u0660\u0661-\u0660\u0661"}'.encode(),
+        "lastInteractionDate",
+    ),
     (ATTRIBUTE_PATH, b'{"attributeId": null}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": ""}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": "five"}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": "-5"}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": "5.0"}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": " 5"}', "attributeId"),
-    (ATTRIBUTE_PATH, '{"attributeId": "٥"}'.encode(), "attributeId"),
+    (ATTRIBUTE_PATH, '{"attributeId": "\u0665"}'.encode(), "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": true}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": 5.5}', "attributeId"),
     (ATTRIBUTE_PATH, b'{"attributeId": 2147483648}', "attributeId"),
@@ -165,7 +169,6 @@ def test_null_is_refused_and_the_message_says_what_clears(
         ("qqq", ""),
         ("", ""),
         ("constructor", ""),
-        ("change_number", ""),
         ("record_version", ""),
         ("سلام", ""),
         ("x" * 5_000, ""),
@@ -247,7 +250,7 @@ def test_a_nested_entity_is_refused_by_name(kept: Company) -> None:
 def test_control_information_is_ignored(own_stock: Company) -> None:
     """A record may be sent back as it was read, control information and all."""
     read = own_stock.record(CONTACT_PATH)
-    control: Body = {
+    control: dict[str, object] = {
         "@odata.etag": 'W/"other"',
         "@odata.id": None,
         "@odata.type": 5,

@@ -98,7 +98,9 @@ def test_companies_are_queried_as_every_collection(query: str, service: Service)
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_companies_are_not_written_over_http(method: str, company: Company, service: Service) -> None:
+def test_companies_are_not_written_over_http(
+    method: str, company: Company, service: Service
+) -> None:
     admin = service.client.using(service.tokens.issue([Scope.ADMIN]))
     path = "companies" if method == "POST" else f"companies({company.id})"
 

@@ -25,9 +25,9 @@ def updated(company: Company, path: str, body: Record) -> Record:
         ("Annette Hill", "ANNETTE HILL"),
         ("Weiß", "WEISS"),
         ("ﬁn", "FIN"),
-        ("ŉ ǰ", "ʼN J\u030c"),
+        ("\u0149 \u01f0", "\u02bcN J\u030c"),
         ("éàñ", "ÉÀÑ"),
-        ("ıi", "II"),
+        ("\u0131i", "II"),
         ("سلام 中文 😀", "سلام 中文 😀"),
     ],
 )

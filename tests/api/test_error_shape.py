@@ -141,7 +141,7 @@ def test_chunks_that_are_none(server: Server) -> None:
 
 @pytest.mark.parametrize("ends", [True, False])
 @pytest.mark.parametrize("number", [1, 10, 5_000])
-def test_headers_past_the_limit(number: int, ends: bool, server: Server) -> None:  # noqa: FBT001
+def test_headers_past_the_limit(number: int, ends: bool, server: Server) -> None:
     """One header of 100 KB, or many short ones, are 431, whether the head has ended or not."""
     headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
     whole = head("GET", "/healthz", headers)
@@ -162,7 +162,11 @@ def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
     room = (16 << 10) - len("/api") - len(start) - len("/contactsExt") - len("x=")
 
     def long(size: int) -> tuple[str, str]:
-        return ("contactsExt", "x=" + "y" * size) if where == "query" else ("contactsExt" + "x=" + "y" * size, "")
+        return (
+            ("contactsExt", "x=" + "y" * size)
+            if where == "query"
+            else ("contactsExt" + "x=" + "y" * size, "")
+        )
 
     refusal(stocked.get(*long(room + 1)), "Request_UriTooLong")
     if where == "query":
@@ -173,5 +177,3 @@ def test_a_url_over_16_kib(where: str, stocked: Company) -> None:
 
 def test_a_url_over_16_kib_over_a_socket(server: Server) -> None:
     refusal(server.client.get("companies", "x=" + "y" * 20_000), "Request_UriTooLong")
-
-

@@ -36,7 +36,9 @@ def test_every_version_has_a_tag_of_its_own(own_stock: Company) -> None:
 
 
 def test_records_of_two_companies_share_no_tag(service: Service) -> None:
-    tags = {tag_of(service.new_company().post("shippingAgentsExt", {"code": "A"})) for _ in range(3)}
+    tags = {
+        tag_of(service.new_company().post("shippingAgentsExt", {"code": "A"})) for _ in range(3)
+    }
 
     assert len(tags) == 3
 
@@ -85,7 +87,22 @@ def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
 
 @pytest.mark.parametrize(
     "nonsense",
-    ["", "x", "W/x", 'w/"x"', '"x', 'x"', '"a" "b"', '"a",', ',"a"', '"a"b', "*,*", '*, "a"', "'a'", '"a b"'],
+    [
+        "",
+        "x",
+        "W/x",
+        'w/"x"',
+        '"x',
+        'x"',
+        '"a" "b"',
+        '"a",',
+        ',"a"',
+        '"a"b',
+        "*,*",
+        '*, "a"',
+        "'a'",
+        '"a b"',
+    ],
 )
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 def test_what_is_no_tag_is_400(header: str, nonsense: str, own_stock: Company) -> None:
@@ -99,7 +116,9 @@ def test_what_is_no_tag_is_400(header: str, nonsense: str, own_stock: Company) -
     assert own_stock.changes() == changed
 
 
-@pytest.mark.parametrize("resource", ["contactsExt", "itemReferencesExt", "campaignsExt", "unitsOfMeasureExt"])
+@pytest.mark.parametrize(
+    "resource", ["contactsExt", "itemReferencesExt", "campaignsExt", "unitsOfMeasureExt"]
+)
 def test_an_update_without_a_tag_is_428(resource: str, own_stock: Company) -> None:
     before = own_stock.record(PATHS[resource])
 

@@ -171,7 +171,11 @@ def test_the_place_is_counted_in_characters_from_1(
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("activ eq true", "active"), ("refrence eq 5", "reference"), ("contain(code,'x')", "contains")],
+    [
+        ("activ eq true", "active"),
+        ("refrence eq 5", "reference"),
+        ("contain(code,'x')", "contains"),
+    ],
 )
 def test_the_nearest_name_is_told(text: str, hint: str, specimens: Company) -> None:
     error = refusal(specimens.get("specimensExt", {"$filter": text}), INVALID)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from support.databases import FreshDatabase
-from support.office import Company
+from support.office import Company, Row
 from support.refusals import refusal
 from support.service import Service
 
@@ -29,12 +29,13 @@ def attributes(patient: Service) -> Company:
     company = patient.new_company()
     company.load(
         SET,
-        *(
-            {"attributeId": number, "name": f"a{number}", "unitOfMeasure": "u" * (number % 2)}
-            for number in range(1, 41)
-        ),
+        *(_attribute(number) for number in range(1, 41)),
     )
     return company
+
+
+def _attribute(number: int) -> Row:
+    return {"attributeId": number, "name": f"a{number}", "unitOfMeasure": "u" * (number % 2)}
 
 
 def found(company: Company, text: str) -> list[int]:
@@ -122,7 +123,9 @@ def test_5000_parentheses_that_never_close_are_400(stocked: Company) -> None:
 def test_a_chain_of_2499_conditions_is_one_level(patient: Service) -> None:
     """2,500 nodes: the chain, and a condition each; one more is refused."""
     company = patient.new_company()
-    company.load("campaignsExt", {"number": "1", "activated": True}, {"number": "2", "activated": False})
+    company.load(
+        "campaignsExt", {"number": "1", "activated": True}, {"number": "2", "activated": False}
+    )
 
     for operator, number in (("or", 1), ("and", 1)):
         chain = f" {operator} ".join(["activated"] * 2_499)

@@ -47,6 +47,7 @@ def numbers(company: Company, text: str, key: str = "") -> list[str]:
     return sorted(str(each["itemNo"]) for each in found)
 
 
+HEAVY = "attributeName1 eq 'Weight' and attributeValue1 eq '12'"
 PAIRS = [
     ("", ["BLUE", "PLAIN", "RED"]),
     ("attributeName1 eq 'Colour' and attributeValue1 eq 'red'", ["RED"]),
@@ -54,13 +55,11 @@ PAIRS = [
     ("'Colour' eq attributeName1 and 'red' eq attributeValue1", ["RED"]),
     ("attributeName1 eq 'Weight' and attributeValue1 eq '12'", ["BLUE", "RED"]),
     (
-        "attributeName1 eq 'Weight' and attributeValue1 eq '12' and "
-        "attributeName10 eq 'Colour' and attributeValue10 eq 'blue'",
+        f"{HEAVY} and attributeName10 eq 'Colour' and attributeValue10 eq 'blue'",
         ["BLUE"],
     ),
     (
-        "(attributeName2 eq 'Weight' and attributeValue2 eq '12') and "
-        "(attributeName3 eq 'Colour' and attributeValue3 eq 'blue')",
+        f"({HEAVY}) and (attributeName3 eq 'Colour' and attributeValue3 eq 'blue')",
         ["BLUE"],
     ),
     ("attributeName1 eq 'Weight'", ["BLUE", "RED"]),

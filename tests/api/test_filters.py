@@ -4,13 +4,13 @@ from decimal import Decimal
 
 import pytest
 
-from support.office import Company
+from support.office import Company, Row
 from support.samples import NO_GUID
 from support.service import Service
 
 DESK = "abcdef01-2345-4678-9abc-def012345678"
 
-SPECIMENS = (
+SPECIMENS: tuple[Row, ...] = (
     {
         "code": "empty",
         "rank": 0,

@@ -199,7 +199,9 @@ def test_operation_11_refuses_a_number_that_is_taken(own_stock: Company) -> None
     assert len(own_stock.listed("itemAttributesExt")) == 1
 
 
-@pytest.mark.parametrize("resource", [name for name in FIELDS if name != "filteredItemAttributesExt"])
+@pytest.mark.parametrize(
+    "resource", [name for name in FIELDS if name != "filteredItemAttributesExt"]
+)
 def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> None:
     """Every field of every kind keeps its value, stands in its order, and has its type."""
     read = stocked.record(PATHS[resource])

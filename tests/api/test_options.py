@@ -22,7 +22,9 @@ def test_top_has_its_names_too(query: str, stocked: Company) -> None:
     assert page(stocked.get("shippingAgentsExt", query)).value == []
 
 
-@pytest.mark.parametrize("query", ["custom=1", "x", "=", "&&", "a=b&a=c", "filters=x", "é=ü", "@p=1"])
+@pytest.mark.parametrize(
+    "query", ["custom=1", "x", "=", "&&", "a=b&a=c", "filters=x", "é=ü", "@p=1"]
+)
 def test_other_names_without_dollar_are_ignored(query: str, stocked: Company) -> None:
     assert len(page(stocked.get("shippingAgentsExt", query)).value) == 1
 
@@ -86,12 +88,19 @@ def test_a_plus_is_a_blank_in_text_and_a_sign_in_a_time(company: Company) -> Non
 @pytest.mark.parametrize("name", ["$filter", "filter", "$top", "$unknown", "$select"])
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
 def test_a_write_takes_no_options(method: str, name: str, own_stock: Company) -> None:
-    path = "shippingAgentsExt" if method == "POST" else "shippingAgentsExt(55555555-5555-4555-8555-555555555555)"
+    path = (
+        "shippingAgentsExt"
+        if method == "POST"
+        else "shippingAgentsExt(55555555-5555-4555-8555-555555555555)"
+    )
     changed = own_stock.changes()
 
     answer = own_stock.request(
         method, path, f"{name}=1", {"code": "NEW"}, headers={"If-Match": "*"}
     )
 
-    refusal(answer, "BadRequest_MethodNotImplemented" if name == "$select" else "BadRequest_InvalidRequestUrl")
+    refusal(
+        answer,
+        "BadRequest_MethodNotImplemented" if name == "$select" else "BadRequest_InvalidRequestUrl",
+    )
     assert own_stock.changes() == changed

@@ -82,7 +82,7 @@ def test_records_that_come_and_go_between_pages_disturb_nothing(
 
 
 def test_a_record_that_moves_is_read_once_at_most_where_it_was(agents: Company) -> None:
-    """The record at which a page ended may be renamed: the next page goes on behind its old place."""
+    """A record at which a page ended may be renamed: the next goes on behind its old place."""
     read = pages(agents, {"$orderby": "code"}, 5)
     first = next(read)
     last = first[-1]
@@ -109,7 +109,7 @@ def test_top_ends_without_a_link(agents: Company) -> None:
 
 def test_count_counts_all_that_match_on_every_page(agents: Company) -> None:
     headers = {"Prefer": "maxpagesize=3"}
-    query = {"$count": "true", "$filter": "name eq 'name 1'", "$top": 5}
+    query: Query = {"$count": "true", "$filter": "name eq 'name 1'", "$top": 5}
     first = page(agents.get("shippingAgentsExt", query, headers))
     assert first.next_link is not None
     second = page(agents.follow(first.next_link, headers))
@@ -179,7 +179,9 @@ def _changed(token: str) -> str:
     return token[:20] + ("A" if token[20] != "A" else "B") + token[21:]
 
 
-@pytest.mark.parametrize("damage", [_cut, _changed, lambda _: "", lambda _: "bm90aGluZw", lambda _: "é"])
+@pytest.mark.parametrize(
+    "damage", [_cut, _changed, lambda _: "", lambda _: "bm90aGluZw", lambda _: "é"]
+)
 def test_a_damaged_token_is_400(damage: Callable[[str], str], agents: Company) -> None:
     first = page(agents.get("shippingAgentsExt", headers={"Prefer": "maxpagesize=5"}))
     assert first.next_link is not None

@@ -95,7 +95,9 @@ def test_a_company_that_is_no_guid_is_400(company: str, stocked: Company) -> Non
 
 
 @pytest.mark.parametrize("level", ["none", "minimal", "full"])
-@pytest.mark.parametrize("form", ["application/json;odata.metadata={}", "application/json; metadata={}"])
+@pytest.mark.parametrize(
+    "form", ["application/json;odata.metadata={}", "application/json; metadata={}"]
+)
 def test_a_client_chooses_how_much_metadata_it_gets(
     level: str, form: str, stocked: Company
 ) -> None:
@@ -173,7 +175,9 @@ def test_a_method_that_a_collection_does_not_have_is_405(
     assert answer.headers["allow"] == allowed
 
 
-@pytest.mark.parametrize("query", ["$filter=code eq 'DHL'", "$top=1", "$orderby=code", "$count=true"])
+@pytest.mark.parametrize(
+    "query", ["$filter=code eq 'DHL'", "$top=1", "$orderby=code", "$count=true"]
+)
 def test_an_option_of_collections_is_refused_at_a_record(query: str, stocked: Company) -> None:
     """No option is ever ignored in silence."""
     refusal(stocked.get(AGENT, query), "BadRequest_InvalidRequestUrl", query.partition("=")[0])

@@ -17,7 +17,9 @@ NONE = "assetNumber eq 'nothing'"
 @pytest.fixture(scope="module")
 def prices(stocked: Company) -> Company:
     """Two prices of items: of 1896-S for the sample, and of 1900-S."""
-    stocked.load("salesPricesExt", {**SAMPLES["salesPricesExt"], "entryNo": 18, "assetNumber": "1900-S"})
+    stocked.load(
+        "salesPricesExt", {**SAMPLES["salesPricesExt"], "entryNo": 18, "assetNumber": "1900-S"}
+    )
     return stocked
 
 
@@ -39,7 +41,8 @@ def test_the_single_match_stands_at_the_top_and_in_value(prices: Company) -> Non
     context = body.pop("@odata.context")
     assert value == [body]
     assert body == prices.listed("salesPricesExt", {"$filter": "entryNo eq 17"})[0]
-    assert context == f"{prices.root.partition('/companies')[0]}/$metadata#companies({prices.id})/salesPricesExt"
+    base = prices.root.partition("/companies")[0]
+    assert context == f"{base}/$metadata#companies({prices.id})/salesPricesExt"
 
 
 def test_value_comes_last(prices: Company) -> None:
@@ -113,7 +116,9 @@ def test_decimals_keep_every_digit(company: Company) -> None:
     """Decimals are never binary floats: 18 digits, without trailing zeros or exponent."""
     written = ["9999999999999.99999", "0.00001", "-12345678.9", "100", "0"]
     sample = SAMPLES["salesPricesExt"]
-    rows = [{**sample, "entryNo": at, "unitPrice": Decimal(text)} for at, text in enumerate(written)]
+    rows = [
+        {**sample, "entryNo": at, "unitPrice": Decimal(text)} for at, text in enumerate(written)
+    ]
     company.load("salesPricesExt", *rows)
 
     content = company.get("salesPricesExt", {"$orderby": "entryNo"}).text

@@ -126,10 +126,12 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
-    path = ready.folder / "itemsExt.csv"
+    folder = ready.folder / "in"
+    folder.mkdir()
+    path = folder / "itemsExt.csv"
     path.write_text("number\nI1\n", encoding="utf-8")
     path.chmod(0o200)
-    result = ready.run("load", "--company", COMPANY, path, through=obeying_modes())
+    result = ready.run("load", "--company", COMPANY, folder, through=obeying_modes())
     assert result.err == f"{path}: the file cannot be read: Permission denied.\n"
     assert result.status == 1
 

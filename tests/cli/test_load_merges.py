@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.desk import Desk, reasons
+from comptoir import loading
 from comptoir.edm.scalar import is_guid
 
 ID = "00000000-0000-4000-8000-00000000000{}"
@@ -110,6 +111,13 @@ def test_a_blank_alone_is_a_value(desk: Desk) -> None:
     assert desk.records("customersExt")[0]["blocked"] == " "
 
 
+@pytest.fixture
+def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is taken for a large one, which is read again for writing."""
+    monkeypatch.setattr(loading, "KEPT_BYTES", -1)
+
+
+@pytest.mark.usefixtures("read_twice")
 def test_a_file_that_changes_while_it_is_loaded_is_refused(desk: Desk) -> None:
     path = desk.folder / "customersExt.csv"
     report = desk.load_changing(path, "number\nC1\n", "number\nC1\nC2\nmore\n")
@@ -126,7 +134,16 @@ def test_every_real_file_loads(desk: Desk, real: Path) -> None:
         assert report.inserted == report.rows > 0
 
 
-@pytest.mark.parametrize("rows", [20_000, 60_000])
+@pytest.mark.usefixtures("read_twice")
+def test_a_large_file_is_loaded_as_a_small_one_is(desk: Desk) -> None:
+    rows = [f"C{at},{'maybe' if at % 5 == 0 else 'true'}" for at in range(6_000)]
+    content = "\n".join(["number,taxLiable", *rows])
+    report = desk.load("customersExt.csv", content, keep_good=True)
+    assert (report.rows, report.refused, report.inserted) == (6_000, 1_200, 4_800)
+
+
+@pytest.mark.usefixtures("read_twice")
+@pytest.mark.parametrize("rows", [20_000, 40_000])
 def test_memory_does_not_grow_with_the_file(desk: Desk, rows: int) -> None:
     path = desk.folder / "customersExt.csv"
     with path.open("w", encoding="utf-8") as file:

@@ -37,7 +37,9 @@ FOLLOWED = Followed("text", "code", "nothing", "text", {}, "")
 
 FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
     "two entity sets have one name": lambda: thing() + thing(),
-    "two properties have one name": lambda: thing(properties=(*GOOD.properties, Property("id", GUID))),
+    "two properties have one name": lambda: thing(
+        properties=(*GOOD.properties, Property("id", GUID))
+    ),
     "name nothing, which is no property": lambda: thing(key="nothing"),
     "names? nothing, which is no property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
     "name nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),

@@ -3,13 +3,13 @@
 Its table is brought by autogenerate, as `make migration` would; no other module knows of it.
 """
 
-from support.client import page, record, tag_of
+from support.client import Record, page, record, tag_of
 from support.contract import without_control
 from support.office import Company
 from support.refusals import refusal
 from support.specimen import SPECIMEN
 
-NEW = {
+NEW: Record = {
     "code": "A",
     "series": "1",
     "rank": 5,

@@ -1,8 +1,9 @@
 """Servers of one's own: to be stopped and killed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -11,16 +12,31 @@ from comptoir.config import Settings
 from support.databases import FreshDatabase
 from support.server import Server
 
-StartServer = Callable[..., Server]
+
+class StartServer(Protocol):
+    """What `start_server` gives."""
+
+    def __call__(
+        self, workers: int = 1, wrapper: Sequence[str] = (), stop_seconds: float = 8.0
+    ) -> Server: ...
 
 
 @pytest.fixture
 def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartServer]:
-    """Starts a server on a database of its own; `workers` and `wrapper` as `Server` has them."""
+    """Starts a server on a database of its own; `workers` and `wrapper` as `Server` has them.
+
+    `stop_seconds` is the setting of that name.
+    """
     with ExitStack() as servers:
 
-        def start(workers: int = 1, wrapper: Sequence[str] = ()) -> Server:
-            settings = Settings(database=fresh_database(tmp_path, MODEL), keys=f"{tmp_path}/keys")
+        def start(
+            workers: int = 1, wrapper: Sequence[str] = (), stop_seconds: float = 8.0
+        ) -> Server:
+            settings = Settings(
+                database=fresh_database(tmp_path, MODEL),
+                keys=str(tmp_path / "keys"),
+                stop_seconds=stop_seconds,
+            )
             return servers.enter_context(Server(settings, tmp_path, workers, wrapper))
 
         yield start

@@ -1,6 +1,7 @@
 """Between the receipt of an update and its 200, the write-ahead log reaches the disk."""
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from support.client import record, tag_of
 from support.programs import needed
 
 UPDATES = 10
+PATIENCE_SECONDS = 30
 _CALLS = "read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,fsync,fdatasync"
 _LINE = re.compile(r"(?P<thread>\d+) +(?P<call>.*)")
 _SYNC = re.compile(r"f(?:data)?sync\(\d+<(?P<file>[^>]*)>")
@@ -40,13 +42,24 @@ def events(trace: str) -> Iterator[str]:
             yield "answered"
 
 
+def ended(trace: Path, process: int) -> str:
+    """The trace, once it shows the end of the process."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        text = trace.read_text(errors="replace")
+        if re.search(rf"^{process} +\+\+\+ (exited|killed)", text, re.MULTILINE):
+            return text
+    pytest.fail("the trace does not show the end of the process")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_log_is_on_the_disk_before_the_answer_is_sent(
     workers: int, start_server: StartServer, tmp_path: Path
 ) -> None:
     trace = tmp_path / "trace"
     strace = needed("strace", "strace")
-    options = ("-f", "-y", "-s", "32", "-e", f"trace={_CALLS}", "-o", str(trace))
+    # -D makes the service itself the child, so that a signal reaches it and not the tracer
+    options = ("-D", "-f", "-y", "-s", "32", "-e", f"trace={_CALLS}", "-o", str(trace))
     server = start_server(workers, (strace, *options))
     company = server.new_company()
     answer = company.post("shippingAgentsExt", {"code": "A"})
@@ -57,7 +70,7 @@ def test_the_log_is_on_the_disk_before_the_answer_is_sent(
     server.ask_to_stop()
     server.wait()
 
-    shown = list(events(trace.read_text(errors="replace")))
+    shown = list(events(ended(trace, server.pid)))
 
     assert shown.count("received") == shown.count("answered") == UPDATES
     behind = " ".join(shown[shown.index("received") :])

@@ -79,9 +79,7 @@ def test_metrics_measure_how_long_requests_took(server: Server) -> None:
     assert server.tokens.issue() not in answer.text
 
 
-def test_every_request_has_a_line_in_the_log_under_its_id(
-    server: Server, company: Company
-) -> None:
+def test_every_request_has_a_line_in_the_log_under_its_id(server: Server, company: Company) -> None:
     answer = company.get("contactsExt", {"$filter": "email eq 'private@example.com'"})
 
     line = line_of(server, answer.headers["x-request-id"])
@@ -193,13 +191,19 @@ def test_a_connection_takes_one_request_after_another(server: Server, company: C
         for _ in range(3):
             refusal(ask(connection, refused), "Authentication_InvalidCredentials")
             body = b'{"displayName": "x"}'
-            created = ask(connection, post(server, company, {"Content-Length": f"{len(body)}"}) + body)
+            created = ask(
+                connection, post(server, company, {"Content-Length": f"{len(body)}"}) + body
+            )
             record(created, 201)
 
 
 def test_the_host_header_is_never_believed(server: Server, company: Company) -> None:
     """Links name the address that the service was told, whatever the request says."""
-    forged = {"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
+    forged = {
+        "Host": "evil.example",
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Proto": "https",
+    }
     answer = company.get("contactsExt", headers=forged)
     created = company.post("contactsExt", {"displayName": "x"}, forged)
     redirected = server.origin.get("healthz/", headers=forged)

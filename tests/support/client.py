@@ -8,8 +8,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
-Body = Mapping[str, "Value"] | bytes
+Body = Mapping[str, object] | bytes
 Record = dict[str, str | int | float | bool]
 Query = Mapping[str, str | int] | str
 

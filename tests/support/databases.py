@@ -17,7 +17,7 @@ from comptoir.store.sqlite.connection import database_path
 LOCK_SECONDS = 30.0
 
 FreshDatabase = Callable[[Path, Model], str]
-"""Makes an empty database with the tables of a model, in a folder if it needs one; gives its URL."""
+"""Makes an empty database with the tables of a model, perhaps in a folder; gives its URL."""
 
 
 def fresh_sqlite(folder: Path, model: Model = MODEL) -> str:

@@ -23,7 +23,9 @@ DECIMALS = st.one_of(
     st.decimals(Decimal("-9999999999999.99999"), Decimal("9999999999999.99999"), places=5),
 )
 _FINE_DECIMALS = st.one_of(DECIMALS, st.decimals(-3, 3, places=9))
-GUIDS = st.sampled_from([UUID(int=0), UUID(int=10 << 120), UUID(int=11 << 120), UUID(int=2**128 - 1)])
+GUIDS = st.sampled_from(
+    [UUID(int=0), UUID(int=10 << 120), UUID(int=11 << 120), UUID(int=2**128 - 1)]
+)
 DATES = st.one_of(st.dates(date(2024, 2, 27), date(2024, 3, 2)), st.dates())
 _DAY = datetime(2024, 2, 29, tzinfo=UTC)
 MOMENTS = st.one_of(
@@ -59,10 +61,12 @@ def _text(value: str) -> Operand:
 
 
 def _number(value: int | Decimal) -> Operand:
-    return evaluator.constant(value, format(value, "f") if isinstance(value, Decimal) else f"{value}")
+    return evaluator.constant(
+        value, format(value, "f") if isinstance(value, Decimal) else f"{value}"
+    )
 
 
-def _boolean(value: bool) -> Operand:  # noqa: FBT001
+def _boolean(value: bool) -> Operand:
     return evaluator.constant(value, "true" if value else "false")
 
 
@@ -84,7 +88,9 @@ def _moment(draw: st.DrawFn) -> Operand:
 
 
 _TEXT_OPERANDS: SearchStrategy[Operand] = st.recursive(
-    st.one_of(st.sampled_from([evaluator.field("text"), evaluator.field("mirrored")]), TEXTS.map(_text)),
+    st.one_of(
+        st.sampled_from([evaluator.field("text"), evaluator.field("mirrored")]), TEXTS.map(_text)
+    ),
     lambda inner: st.builds(evaluator.changed, st.sampled_from(["tolower", "toupper"]), inner),
     max_leaves=3,
 )
@@ -130,7 +136,9 @@ CONDITIONS: SearchStrategy[Condition] = st.recursive(
     lambda inner: st.one_of(
         st.builds(evaluator.negated, inner),
         st.builds(
-            evaluator.joined, st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=4)
+            evaluator.joined,
+            st.sampled_from(["and", "or"]),
+            st.lists(inner, min_size=2, max_size=4),
         ),
     ),
     max_leaves=12,

@@ -84,4 +84,3 @@ async def _opened(settings: Settings, model: Model) -> Store:
 
 def _exact(cell: Cell) -> str | int | bool | Decimal:
     return Decimal(repr(cell)) if isinstance(cell, float) else cell
-

@@ -24,7 +24,7 @@ START_SECONDS = 30
 STOP_SECONDS = 10
 """Within this a stop must have ended, whatever was under way."""
 
-COMMAND = (str(Path(sys.executable).with_name("comptoir")), "serve", "--port", "0")
+COMMAND = (sys.executable, "-m", "comptoir", "serve", "--port", "0")
 _GREETING = "Serving "
 
 
@@ -83,6 +83,10 @@ class Server:
         return self._started
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def address(self) -> tuple[str, int]:
         parts = urlsplit(self.base_url)
         return parts.hostname or "", parts.port or 0
@@ -134,6 +138,6 @@ class Server:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    names = ("database", "keys", "workers", "log_level")
+    names = ("database", "keys", "workers", "stop_seconds")
     given = {environment_name(name): str(getattr(settings, name)) for name in names}
     return {**os.environ, **given}

@@ -35,7 +35,9 @@ class Tokens:
         """A token with the trusted signature of an issuer that is not trusted."""
         return self._bad(self._issuer(issuer="another"))
 
-    def _issuer(self, issuer: str = "", audience: str = "", clock: Clock | None = None) -> TokenIssuer:
+    def _issuer(
+        self, issuer: str = "", audience: str = "", clock: Clock | None = None
+    ) -> TokenIssuer:
         parties = (issuer or self._settings.token_issuer, audience or self._settings.token_audience)
         if clock is None:
             return TokenIssuer(self._key, *parties)

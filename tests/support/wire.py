@@ -1,6 +1,7 @@
 """HTTP/1.1 by hand, for what no client would send."""
 
 import socket
+from contextlib import suppress
 from http.client import HTTPResponse
 
 import httpx
@@ -14,10 +15,8 @@ def ask(connection: socket.socket, request: bytes) -> httpx.Response:
 
 def send(connection: socket.socket, content: bytes) -> None:
     """Send bytes; a server that has heard enough may have closed its side meanwhile."""
-    try:
+    with suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(content)
-    except (BrokenPipeError, ConnectionResetError):
-        pass
 
 
 def read_answer(connection: socket.socket) -> httpx.Response:

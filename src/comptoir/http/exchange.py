@@ -18,7 +18,7 @@ def next_id() -> str:
 class Exchange:
     """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`."""
 
-    __slots__ = ("id", "method", "path", "size", "started", "status", "subject")
+    __slots__ = ("client", "id", "method", "path", "size", "started", "status", "subject")
 
     def __init__(self, scope: Scope) -> None:
         self.id = next_id()
@@ -28,3 +28,5 @@ class Exchange:
         self.status = 0
         self.size = 0
         self.subject = ""
+        client = scope.get("client")
+        self.client: str = client[0] if client else ""

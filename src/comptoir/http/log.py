@@ -48,6 +48,7 @@ class RequestLog:
             "bytes": exchange.size,
             "ms": round((perf_counter() - exchange.started) * 1_000, 3),
             "by": exchange.subject,
+            "client": exchange.client,
         }
         if not self._lines:
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)

@@ -71,7 +71,9 @@ def resolve(model: Model, segments: tuple[Segment, ...], company_id: str | None)
 
 def _not_found(segments: tuple[Segment, ...]) -> Refusal:
     path = "/".join(segment.name for segment in segments)
-    if segments and segments[-1].name in _KNOWN_SUFFIXES:
+    if not segments:
+        return Refusal(NOT_IMPLEMENTED, f"The service document is not supported. GET {COMPANIES}.")
+    if segments[-1].name in _KNOWN_SUFFIXES:
         return Refusal(NOT_IMPLEMENTED, f"{segments[-1].name} is not supported.")
     return Refusal(
         RESOURCE_NOT_FOUND,

@@ -84,6 +84,8 @@ def _bind(
             faults.append(_unknown(kind, name))
         elif _is_ignored(kind, held, creating):
             continue
+        elif value is None and held.required:
+            faults.append(_missing(held, "must not be empty."))
         else:
             try:
                 stored = held.type.from_json(value)

@@ -133,16 +133,12 @@ class _Part:
                 columns[each.name] = [each.type.default] * count
         if self._derives:
             yield from self._derive_columns(rows, columns)
-        numbers: list[Stored] = []
-        moments: list[Stored] = []
-        for key in columns[kind.key]:
-            number, at = self._ledger.take()
-            self._ledger.note(number, self._set.name, key, CREATE, self._plan.by)
-            numbers.append(number)
-            moments.append(at)
+        numbers, at = self._ledger.note_all(
+            self._set.name, columns[kind.key], CREATE, self._plan.by
+        )
         stamp = kind.modified_at
         if stamp is not None and stamp.name not in self._names:
-            columns[stamp.name] = moments
+            columns[stamp.name] = [at] * count
         insert = self._statements.writes.insert(self._set)
         bound = [repeat(self._plan.company.id, count), numbers, *columns.values()]
         ordered = [bound[place] for place in insert.places]

@@ -4,8 +4,10 @@ The company's row is locked before anything is read that a decision rests on, so
 numbers is the order of commits, and a reader of the change log never skips one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import repeat
+from operator import itemgetter
 
 import msgspec
 
@@ -55,6 +57,25 @@ class Ledger:
             (self._company_id, number, entity_set, str(record), verb, self._at, by)
         )
 
+    def note_all(
+        self, entity_set: str, records: Sequence[Stored], verb: str, by: str
+    ) -> tuple[range, str]:
+        """Take a number for each of some records and write their lines; the numbers, their time."""
+        first, at = self.take()
+        self._number += len(records) - 1
+        numbers = range(first, first + len(records))
+        self._changes += zip(
+            repeat(self._company_id),
+            numbers,
+            repeat(entity_set),
+            map(str, records),
+            repeat(verb),
+            repeat(at),
+            repeat(by),
+            strict=False,
+        )
+        return numbers, at
+
     def mark(self) -> LedgerMark:
         """Where the ledger stands, for `rewind`."""
         return LedgerMark(self._number, self._at, len(self._changes))
@@ -69,5 +90,6 @@ class Ledger:
         if not self._changes:
             return
         add, keep = statements.add_change, statements.keep_ledger
-        yield ManyQueries(add.text, [add.bind(change) for change in self._changes])
+        in_order = itemgetter(*add.places)
+        yield ManyQueries(add.text, list(map(in_order, self._changes)))
         yield Query(keep.text, keep.bind((self._company_id, self._number, self._at)))

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +27,9 @@ class Source(Protocol):
     def digest(self) -> str:
         """By what a load that was interrupted knows the source again: 64 hexadecimal digits."""
 
+    def fits(self, size: int) -> bool:
+        """Whether the text of all rows is surely no longer than so many bytes."""
+
     def chunks(self) -> Iterator[Chunk]:
         """The rows, a chunk at a time; raises `FileFault` where they cannot be read."""
 
@@ -39,18 +43,22 @@ class FileSource:
 
     def digest(self) -> str:
         """The SHA-256 of the file's bytes."""
-        with self._path.open("rb") as file:
+        with self._readable(), self._path.open("rb") as file:
+            self._stay_the_same()
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def fits(self, size: int) -> bool:
+        """By the file's length; a Parquet file is compressed, and may hold any length of text."""
+        with self._readable():
+            return self._path.suffix != ".parquet" and self._path.stat().st_size <= size
 
     def chunks(self) -> Iterator[Chunk]:
         """The file's rows, by the reader that its name asks for."""
-        try:
+        with self._readable():
             self._stay_the_same()
             for chunk in _READERS[self._path.suffix](self._path):
                 yield chunk
                 self._stay_the_same()
-        except OSError as fault:
-            raise FileFault(0, f"the file cannot be read: {fault.strerror or fault}.") from None
 
     def _stay_the_same(self) -> None:
         status = self._path.stat()
@@ -58,6 +66,15 @@ class FileSource:
         if self._seen is not None and now != self._seen:
             raise FileFault(0, "the file was changed while it was being loaded. Load it again.")
         self._seen = now
+
+    @staticmethod
+    @contextmanager
+    def _readable() -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            reason = fault.strerror or fault
+            raise FileFault(0, f"the file cannot be read: {reason}.") from None
 
 
 class TableSource:
@@ -79,6 +96,10 @@ class TableSource:
     def digest(self) -> str:
         """The SHA-256 of the identity."""
         return hashlib.sha256(self._identity.encode()).hexdigest()
+
+    def fits(self, size: int) -> bool:
+        """Never surely."""
+        return False
 
     def chunks(self) -> Iterator[Chunk]:
         """The table's rows, counted from 1."""
