@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+
 from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Model
 from comptoir.http.api import Api
 from comptoir.http.edge import Edge
+from comptoir.http.journal import Journal
 from comptoir.http.log import RequestLog, set_up_logging
 from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
@@ -39,7 +41,7 @@ class Application:
         self._verifier = TokenVerifier(
             keys.trusted, settings.token_issuer, settings.token_audience, algorithms
         )
-        self._log = RequestLog(settings.log_level)
+        self._journal = Journal(RequestLog(settings.log_level), Metrics())
         self._store: Store | None = None
         self._edge: Edge | None = None
 
@@ -54,22 +56,20 @@ class Application:
         """Open the store; raises `OperatorError` when that is not possible."""
         settings = self._settings
         self._store = open_store(settings, self._model)
-        metrics = Metrics()
         service = Service(self._model, self._store, settings)
         api = Api(service, Authenticator(self._verifier), settings)
         self._edge = Edge(
             api,
-            pages(self._store, metrics, settings.base_url),
+            pages(self._store, self._journal, settings.base_url),
             settings.base_path,
-            self._log,
-            metrics,
+            self._journal,
         )
 
     async def stop(self) -> None:
         """Finish the writes that were accepted, and close the store."""
         if self._store is not None:
             await self._store.close()
-        self._log.flush()
+        self._journal.flush()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()

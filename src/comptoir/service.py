@@ -1,6 +1,6 @@
 """The verbs: read, list, create, update. Each is request, plan, store, response, in that order."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -197,34 +197,12 @@ class Service:
         if wanted:
             headers.append((b"preference-applied", b"odata.maxpagesize=%d" % page.size))
         head = writer.head(count, inline)
-        pieces = self._pieces(context, page, writer, [first, *([second] if second else [])], slices)
+        following = _Following(self._base_url, request, page)
         if second is None:
-            return Answer(200, headers, head + b"".join([piece async for piece in pieces]))
-        return Answer(200, headers, _with_head(head, pieces))
-
-    async def _pieces(
-        self,
-        context: Context,
-        page: Page,
-        writer: CollectionWriter,
-        ready: list[list[Row]],
-        slices: AsyncIterator[list[Row]],
-    ) -> AsyncIterator[bytes]:
-        """A page as it is written: the slices that are ready, those to come, and the tail."""
-        room, end, next_link = page.size, None, None
-        async for rows in _chained(ready, slices):
-            shown = rows[:room]
-            if shown:
-                room -= len(shown)
-                end = shown[-1]
-                yield writer.slice(shown)
-            if end is not None and len(rows) > len(shown):
-                next_link = self._next_link(context, page, end)
-        yield writer.tail(next_link)
-
-    def _next_link(self, context: Context, page: Page, end: Row) -> str:
-        query = continued(context.request.query, page.token_behind(end))
-        return f"{self._base_url}{context.request.path}?{query}"
+            shown = following.shown(first)
+            tail = writer.tail(following.link)
+            return Answer(200, headers, b"".join([head, writer.slice(shown), tail]))
+        return Answer(200, headers, _written(head, writer, following, (first, second), slices))
 
     async def _create(self, context: Context) -> Answer:
         request, entity_set = context.request, context.entity_set
@@ -338,16 +316,40 @@ def _refuse_options(options: QueryOptions, what: str) -> None:
         )
 
 
-async def _with_head(head: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+class _Following:
+    """Cuts the records of a page at its size, and tells the link to the page that follows."""
+
+    def __init__(self, base_url: str, request: Request, page: Page) -> None:
+        self.link: str | None = None
+        self._base_url = base_url
+        self._request = request
+        self._page = page
+        self._room = page.size
+        self._end: Row | None = None
+
+    def shown(self, rows: list[Row]) -> list[Row]:
+        """Those of some records that stand on the page; the others show that a page follows."""
+        shown = rows[: self._room]
+        if shown:
+            self._room -= len(shown)
+            self._end = shown[-1]
+        if len(rows) > len(shown) and self._end is not None:
+            query = continued(self._request.query, self._page.token_behind(self._end))
+            self.link = f"{self._base_url}{self._request.path}?{query}"
+        return shown
+
+
+async def _written(
+    head: bytes,
+    writer: CollectionWriter,
+    following: _Following,
+    ready: Sequence[list[Row]],
+    slices: AsyncIterator[list[Row]],
+) -> AsyncIterator[bytes]:
+    """A page as it is written: its head, the slices that are ready, those to come, its tail."""
     yield head
-    async for piece in pieces:
-        yield piece
-
-
-async def _chained(
-    ready: list[list[Row]], slices: AsyncIterator[list[Row]]
-) -> AsyncIterator[list[Row]]:
     for rows in ready:
-        yield rows
+        yield writer.slice(following.shown(rows))
     async for rows in slices:
-        yield rows
+        yield writer.slice(following.shown(rows))
+    yield writer.tail(following.link)

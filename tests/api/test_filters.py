@@ -178,6 +178,8 @@ TEXTS = [
     ("startswith(text,'مرحبا ')", "large"),
     ("startswith(text,'')", "empty small middle large"),
     ("startswith(text,'50% off_now and more')", ""),
+    ("startswith(code,'S')", ""),
+    ("endswith(code,'LL')", ""),
     ("endswith(text,'now')", "small"),
     ("endswith(text,'_now')", "small"),
     ("endswith(text,'%now')", ""),

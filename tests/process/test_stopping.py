@@ -1,5 +1,6 @@
 """A stop answers what was accepted, takes nothing new, and ends in time."""
 
+import select
 import socket
 from contextlib import ExitStack, suppress
 
@@ -11,6 +12,9 @@ from support.client import record
 from support.office import Company
 from support.server import Server
 from support.wire import head, read_answer, send
+
+WAITED_FOR_SECONDS = 0.5
+"""Within this nothing is said on a connection whose request is waited for."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -58,6 +62,8 @@ def test_a_stop_answers_every_request_that_is_under_way(
         if workers == 1:
             # of several workers, the process above them listens until they have ended
             wait_until_nobody_listens(server)
+        given_up, _, _ = select.select(connections, [], [], WAITED_FOR_SECONDS)
+        assert given_up == []
         for connection, body in zip(connections, bodies, strict=True):
             send(connection, body)
         created = [record(read_answer(connection), 201) for connection in connections]

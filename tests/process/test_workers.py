@@ -38,6 +38,19 @@ def test_of_many_updates_with_one_tag_exactly_one_wins(two: Server) -> None:
     assert [change.number for change in company.changes()] == [1, 2, 3, 4, 5, 6]
 
 
+def test_writers_in_both_processes_wait_for_one_another(two: Server) -> None:
+    """No write is refused because the other process is writing, and numbers have no gaps."""
+    company = two.new_company()
+    for attempt in range(5):
+        requests = [
+            company.build("POST", "shippingAgentsExt", body={"code": f"{attempt}-{number}"})
+            for number in range(30)
+        ]
+        assert {each.status_code for each in two.send_all(requests)} == {201}
+
+    assert [change.number for change in company.changes()] == list(range(1, 151))
+
+
 def test_what_one_process_wrote_the_other_reads(two: Server) -> None:
     """Each answer shows what was acknowledged before the request, whichever process answers."""
     company = two.new_company()

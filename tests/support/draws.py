@@ -13,6 +13,7 @@ from support.evaluator import Condition, Operand, Plain, Specimen
 
 _ALPHABET = st.sampled_from("aAbB%_'\\ ßÉéſıİ\u0301中文م😀\uffff")
 TEXTS = st.one_of(
+    st.text("aAb", max_size=2),
     st.text(_ALPHABET, max_size=3),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
 )

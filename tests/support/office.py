@@ -41,6 +41,10 @@ class Office:
 
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
         """Load records, all with the same fields, by the path that `comptoir load` takes."""
+        self.wait(self._store.load(self.plan(company, resource, rows)))
+
+    def plan(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> LoadPlan:
+        """The unit of work that loads records."""
         entity_set = self._model.by_name[resource]
         columns = bind_columns(entity_set, list(rows[0]))
         held = [
@@ -49,8 +53,7 @@ class Office:
         ]
         part = LoadRows(columns, range(1, len(rows) + 1), held)
         digest, by = uuid4().hex, "tests"
-        plan = LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
-        self.wait(self._store.load(plan))
+        return LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
 
     def changes(self, company: StoredCompany) -> list[Change]:
         """The whole change log of a company."""

@@ -8,8 +8,7 @@ from comptoir.errors import INTERNAL_ERROR, Refusal
 from comptoir.http.api import Api
 from comptoir.http.body import ClientLeft
 from comptoir.http.exchange import Exchange
-from comptoir.http.log import RequestLog
-from comptoir.http.metrics import Metrics
+from comptoir.http.journal import Journal
 from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
 
@@ -22,15 +21,12 @@ _log = logging.getLogger(__name__)
 class Edge:
     """An ASGI application: the interface under the base path, pages outside it."""
 
-    def __init__(
-        self, api: Api, pages: ASGIApp, base_path: str, log: RequestLog, metrics: Metrics
-    ) -> None:
+    def __init__(self, api: Api, pages: ASGIApp, base_path: str, journal: Journal) -> None:
         self._api = api
         self._pages = pages
         self._base = base_path
         self._below = f"{base_path}/"
-        self._log = log
-        self._metrics = metrics
+        self._journal = journal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange."""
@@ -43,8 +39,7 @@ class Edge:
         except ClientLeft:
             exchange.status = CLIENT_LEFT
         finally:
-            self._log.write(exchange)
-            self._metrics.count(exchange)
+            self._journal.end(exchange)
 
     async def _interface(
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange

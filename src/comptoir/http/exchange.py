@@ -2,7 +2,7 @@
 
 import itertools
 import secrets
-from time import perf_counter
+from time import perf_counter, time
 
 from starlette.types import Scope
 
@@ -16,13 +16,25 @@ def next_id() -> str:
 
 
 class Exchange:
-    """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`."""
+    """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`.
 
-    __slots__ = ("client", "id", "method", "path", "size", "started", "status", "subject")
+    `seconds` is how long it took and `ended_at` when it ended (epoch seconds), once it has.
+    """
+
+    __slots__ = (
+        "client",
+        "ended_at",
+        "id",
+        "method",
+        "path",
+        "seconds",
+        "size",
+        "status",
+        "subject",
+    )
 
     def __init__(self, scope: Scope) -> None:
         self.id = next_id()
-        self.started = perf_counter()
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.status = 0
@@ -30,3 +42,10 @@ class Exchange:
         self.subject = ""
         client = scope.get("client")
         self.client: str = client[0] if client else ""
+        self.seconds = -perf_counter()
+        self.ended_at = 0.0
+
+    def end(self) -> None:
+        """Note that the exchange has ended."""
+        self.seconds += perf_counter()
+        self.ended_at = time()

@@ -1,16 +1,14 @@
 """The log: one JSON object per line, to the standard error stream.
 
 A request's line holds its path but not its query, whose values may be personal, and never a
-header, a body or a token. Lines of requests are gathered for a moment and written together; lines
-of failures are written at once.
+header, a body or a token.
 """
 
-import asyncio
 import logging
 import os
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from time import perf_counter
 
 import msgspec
 from typing_extensions import override
@@ -18,7 +16,6 @@ from typing_extensions import override
 from comptoir.edm.temporal import instant
 from comptoir.http.exchange import Exchange
 
-FLUSH_SECONDS = 0.1
 _ATOMIC = 4_096
 _LONGEST_PATH = 500
 
@@ -31,42 +28,37 @@ class RequestLog:
     def __init__(self, level: str, descriptor: int = 2) -> None:
         self._least = {"info": 0, "warning": 400, "off": 1_000}[level]
         self._descriptor = descriptor
-        self._lines: list[bytes] = []
 
-    def write(self, exchange: Exchange) -> None:
-        """Note an exchange that has ended."""
-        if exchange.status < self._least:
-            return
-        line = {
-            "time": instant(datetime.now(UTC)),
-            "level": "info" if exchange.status < 500 else "error",
-            "event": "request",
-            "id": exchange.id,
-            "method": exchange.method[:20],
-            "path": exchange.path[:_LONGEST_PATH],
-            "status": exchange.status,
-            "bytes": exchange.size,
-            "ms": round((perf_counter() - exchange.started) * 1_000, 3),
-            "by": exchange.subject,
-            "client": exchange.client,
-        }
-        if not self._lines:
-            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)
-        self._lines.append(_encode(line))
-        if exchange.status >= 500:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what was gathered, in pieces that a pipe takes whole."""
-        lines, self._lines = self._lines, []
+    def write(self, exchanges: Iterable[Exchange]) -> None:
+        """Write the lines of exchanges that have ended, in pieces that a pipe takes whole."""
         piece = b""
-        for line in lines:
-            if piece and len(piece) + len(line) >= _ATOMIC:
+        for exchange in exchanges:
+            if exchange.status < self._least:
+                continue
+            line = _line(exchange)
+            if piece and len(piece) + len(line) > _ATOMIC:
                 os.write(self._descriptor, piece)
                 piece = b""
-            piece += line + b"\n"
+            piece += line
         if piece:
             os.write(self._descriptor, piece)
+
+
+def _line(exchange: Exchange) -> bytes:
+    held = {
+        "time": instant(datetime.fromtimestamp(exchange.ended_at, UTC)),
+        "level": "info" if exchange.status < 500 else "error",
+        "event": "request",
+        "id": exchange.id,
+        "method": exchange.method[:20],
+        "path": exchange.path[:_LONGEST_PATH],
+        "status": exchange.status,
+        "bytes": exchange.size,
+        "ms": round(exchange.seconds * 1_000, 3),
+        "by": exchange.subject,
+        "client": exchange.client,
+    }
+    return _encode(held) + b"\n"
 
 
 class JsonFormatter(logging.Formatter):

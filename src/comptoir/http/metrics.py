@@ -1,7 +1,7 @@
 """Counts and times for Prometheus (text exposition format)."""
 
 import os
-from time import perf_counter
+from collections.abc import Iterable
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -18,6 +18,7 @@ MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes the workers of one service count together."""
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
@@ -38,20 +39,18 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        self._known: dict[tuple[str, int], Counter] = {}
 
-    def count(self, exchange: Exchange) -> None:
-        """Count an exchange that has ended."""
-        key = (exchange.method, exchange.status)
-        counter = self._known.get(key)
-        if counter is None:
-            # methods are the client's to invent, so those that fail are counted under one name
-            method = exchange.method if exchange.status < 400 else _known_method(exchange.method)
-            counter = self._requests.labels(method, str(exchange.status))
-            if len(self._known) < 1_000:
-                self._known[key] = counter
-        counter.inc()
-        self._seconds.observe(perf_counter() - exchange.started)
+    def count(self, exchanges: Iterable[Exchange]) -> None:
+        """Count exchanges that have ended."""
+        numbers: dict[tuple[str, int], int] = {}
+        for exchange in exchanges:
+            # methods are the client's to invent
+            method = exchange.method if exchange.method in _METHODS else "other"
+            key = (method, exchange.status)
+            numbers[key] = numbers.get(key, 0) + 1
+            self._seconds.observe(exchange.seconds)
+        for (method, status), number in numbers.items():
+            self._requests.labels(method, str(status)).inc(number)
 
     def exposition(self) -> bytes:
         """The metrics of this service, of all its workers if it has several."""
@@ -60,7 +59,3 @@ class Metrics:
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
-
-
-def _known_method(method: str) -> str:
-    return method if method in ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE") else "other"

@@ -7,12 +7,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from comptoir.errors import INTERNAL_ERROR, METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
-from comptoir.http.metrics import CONTENT_TYPE, Metrics
+from comptoir.http.journal import Journal
+from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.error import error_answer
 from comptoir.store.protocol import Store
 
 
-def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
+def pages(store: Store, journal: Journal, base_url: str) -> Starlette:
     """The application that answers outside the base path."""
 
     async def healthz(_: Request) -> Response:
@@ -23,7 +24,7 @@ def pages(store: Store, metrics: Metrics, base_url: str) -> Starlette:
         return PlainTextResponse("ready\n")
 
     async def exposition(_: Request) -> Response:
-        return Response(metrics.exposition(), media_type=CONTENT_TYPE)
+        return Response(journal.exposition(), media_type=CONTENT_TYPE)
 
     async def refused(_: Request, fault: Exception) -> Response:
         if isinstance(fault, Refusal):

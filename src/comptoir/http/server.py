@@ -7,6 +7,7 @@ from contextlib import suppress
 from http import HTTPStatus
 
 from starlette.types import ASGIApp
+from typing_extensions import override
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
@@ -32,6 +33,7 @@ class Protocol(HttpToolsProtocol):
     field_bytes = 0
     """The headers that have been read of it."""
 
+    @override
     def data_received(self, data: bytes) -> None:
         if self.arrived_bytes >= 0:
             self.arrived_bytes += len(data)
@@ -40,10 +42,12 @@ class Protocol(HttpToolsProtocol):
         if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
             self._refuse(self._head_too_large())
 
+    @override
     def on_message_begin(self) -> None:
         self.field_bytes = 0
         super().on_message_begin()
 
+    @override
     def on_header(self, name: bytes, value: bytes) -> None:
         self.field_bytes += len(name) + len(value) + _HEADER_MARKS
         if self.field_bytes > self.head_limit:
@@ -51,14 +55,17 @@ class Protocol(HttpToolsProtocol):
             raise self._head_too_large()
         super().on_header(name, value)
 
+    @override
     def on_headers_complete(self) -> None:
         self.arrived_bytes = -1
         super().on_headers_complete()
 
+    @override
     def on_message_complete(self) -> None:
         self.arrived_bytes = 0
         super().on_message_complete()
 
+    @override
     def send_400_response(self, msg: str) -> None:
         if self.transport.is_closing():
             return

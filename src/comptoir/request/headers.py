@@ -1,7 +1,7 @@
 """The headers that operations heed (RFC 9110, RFC 7240, OData Protocol 4.01, section 8.2)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -15,9 +15,12 @@ _METADATA_LEVELS = ("minimal", "none", "full")
 _COUNTED_DIGITS = 9
 
 
-def combined(pairs: Iterable[tuple[bytes, bytes]]) -> Headers:
+def combined(pairs: Sequence[tuple[bytes, bytes]]) -> Headers:
     """Headers as the server hands them over, repeated ones joined (RFC 9110, 5.2)."""
-    held: dict[bytes, bytes] = {}
+    held = dict(pairs)
+    if len(held) == len(pairs):
+        return held
+    held.clear()
     for name, value in pairs:
         held[name] = value if name not in held else held[name] + b", " + value
     return held

@@ -13,6 +13,7 @@ DURABILITY = {"journal_mode": "wal", "synchronous": 2}
 """Write-ahead log, and FULL: every commit is on the disk before it is acknowledged."""
 
 _CACHE_KIB = 16_384
+_MAPPED_BYTES = 1 << 30
 _NO_ROOM = (sqlite3.SQLITE_FULL,)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -44,6 +45,8 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connect
             cached_statements=512,
         )
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+        # readers share the operating system's pages instead of copying them one by one
+        connection.execute(f"PRAGMA mmap_size={_MAPPED_BYTES}")
         if writes:
             for name, value in DURABILITY.items():
                 connection.execute(f"PRAGMA {name}={value}").fetchall()

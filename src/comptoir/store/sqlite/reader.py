@@ -1,13 +1,13 @@
 """Reads in the event loop, within a budget: what takes longer moves to the scanning threads.
 
 A point read costs less than handing it to a thread, so reads run where they are asked for. The
-database calls back every so many steps; a statement that has used up its time is stopped, and
-starts anew on a thread. A shape of statement that did so once goes there at once from then on.
+database calls back every so many steps of its machine; a statement that has used up its steps is
+stopped, and starts anew on a thread. A shape of statement that did so once goes there at once
+from then on.
 """
 
 import sqlite3
 from collections.abc import AsyncIterator
-from time import thread_time
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.read import PagePlan, Row
@@ -22,11 +22,14 @@ from comptoir.store.sqlite.turns import Turns
 SLICE = 25
 """Records per turn of the event loop."""
 
-BUDGET = 0.002
-"""Seconds of work that one statement may do in the event loop."""
-
 STEPS = 500
-"""Steps of the database's machine between looks at the clock: some ten microseconds."""
+"""Steps of the database's machine between two callbacks: some ten microseconds."""
+
+BUDGET = 40
+"""Callbacks after which a statement must leave the event loop: one or two milliseconds."""
+
+SLOW = 10
+"""Callbacks in one slice after which the rest of the page leaves the event loop."""
 
 
 class Reader:
@@ -40,8 +43,8 @@ class Reader:
         self._scans = scans
         self._turns = Turns()
         self._slow: set[str] = set()
-        self._deadline = 0.0
-        connection.set_progress_handler(lambda: thread_time() > self._deadline, STEPS)
+        self._callbacks = 0
+        connection.set_progress_handler(self._called_back, STEPS)
 
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that gives few; raises `Refusal` as `Scans.run` does."""
@@ -57,9 +60,8 @@ class Reader:
         slow = False
         while left > 0 and not slow:
             size = min(SLICE, left)
-            started = thread_time()
             rows = self._within_budget(self._statements.page(_part(plan, seek, size)))
-            slow = rows is None or thread_time() - started > BUDGET / 4
+            slow = rows is None or self._callbacks > SLOW
             if rows is not None:
                 yield rows
                 if len(rows) < size:
@@ -78,7 +80,7 @@ class Reader:
         """The rows of a statement, None when it takes longer than a turn may."""
         if query.text in self._slow:
             return None
-        self._deadline = thread_time() + BUDGET
+        self._callbacks = 0
         try:
             return run_statement(self._connection, query)
         except sqlite3.OperationalError as fault:
@@ -90,6 +92,10 @@ class Reader:
             self._slow.clear()
         self._slow.add(query.text)
         return None
+
+    def _called_back(self) -> bool:
+        self._callbacks += 1
+        return self._callbacks > BUDGET
 
     def stop(self) -> None:
         """Close the connection."""
