@@ -4,8 +4,6 @@ What OData's grammar has and this binding does not is refused by name (501), wha
 kind is refused with its place (400); nothing is left out in silence.
 """
 
-from functools import lru_cache
-
 from comptoir.edm.entity import EntityType
 from comptoir.edm.model import EntitySet
 from comptoir.edm.number import DECIMAL, DecimalNumber, Int32
@@ -48,9 +46,6 @@ from comptoir.request.expression.tree import (
     Unary,
 )
 
-FILTERS_KEPT = 1_000
-"""How many bound filters are kept: a filter seen before is not bound again."""
-
 _FLIPPED: dict[BinaryOperator, BinaryOperator] = {
     "eq": "eq",
     "ne": "ne",
@@ -74,7 +69,6 @@ _NATURAL: dict[LiteralKind, PrimitiveType] = {
 Typed = tuple[Value, PrimitiveType]
 
 
-@lru_cache(FILTERS_KEPT)
 def bind_filter(entity_set: EntitySet, text: str, limits: ExpressionLimits) -> Where:
     """The condition that a `$filter` means for a set's records.
 

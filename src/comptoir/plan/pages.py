@@ -6,11 +6,11 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.filters import bind_filter
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.orders import bind_orderby
 from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, default_order
 from comptoir.plan.target import Company
+from comptoir.plan.templates import filter_where
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 
@@ -49,7 +49,7 @@ def bind_page(
     """
     where = EVERYTHING
     if options.filter is not None:
-        where = bind_filter(entity_set, options.filter, limits)
+        where = filter_where(entity_set, options.filter, limits)
     order = default_order(entity_set)
     if options.orderby is not None:
         order = bind_orderby(entity_set, options.orderby, limits)
