@@ -28,6 +28,7 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
     bytes: int
     ms: float
     by: str
+    client: str
 
 
 def line_of(server: Server, request_id: str) -> Line:

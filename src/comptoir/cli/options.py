@@ -11,7 +11,7 @@ from comptoir.config import HELP, Settings, environment_name
 def _option(setting: str) -> OptionInfo:
     flag = f"--{setting.replace('_', '-')}"
     default = getattr(Settings(), setting)
-    shown = f" [env: {environment_name(setting)}] [default: {default or 'none'}]"
+    shown = f" (env {environment_name(setting)}, default {default or 'none'})"
     option: OptionInfo = typer.Option(flag, help=HELP[setting] + shown, show_default=False)
     return option
 
@@ -29,7 +29,7 @@ Config = Annotated[
     str | None,
     typer.Option(
         "--config",
-        help=f"A TOML file with a line per setting. [env: {environment_name('config')}]",
+        help=f"A TOML file with a line per setting. (env {environment_name('config')})",
         show_default=False,
     ),
 ]

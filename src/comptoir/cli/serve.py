@@ -37,6 +37,7 @@ def serve(  # noqa: PLR0913 - an option each
         bool,
         typer.Option(
             "--quickstart",
+            envvar=environment_name("quickstart"),
             help="Make a sample company on first use, and print what to paste.",
         ),
     ] = False,

@@ -34,7 +34,7 @@ def token(
             "--company",
             metavar="GUID",
             envvar=environment_name("company"),
-            help="A company that the token reaches; may be given again. [default: every company]",
+            help="A company that the token reaches; may be given again; by default every company.",
             show_default=False,
         ),
     ] = None,

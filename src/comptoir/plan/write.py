@@ -85,7 +85,10 @@ def _bind(
         elif _is_ignored(kind, held, creating):
             continue
         elif value is None and held.required:
-            faults.append(_missing(held, "must not be empty."))
+            empty = (
+                f"is never null, and {held.type.no_value} is no value here. Send a value for it."
+            )
+            faults.append((BAD_REQUEST, f"{name} {empty}", name))
         else:
             try:
                 stored = held.type.from_json(value)
