@@ -13,7 +13,7 @@ from support.service import Service
 
 # A data set is loaded for each example, so one brings several filters.
 many = settings(
-    max_examples=60,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -1,5 +1,8 @@
 """What was acknowledged is there, whatever becomes of the process."""
 
+from contextlib import nullcontext
+from dataclasses import replace
+
 import pytest
 
 from comptoir.store.sqlite.connection import connect, database_path, durability
@@ -7,6 +10,7 @@ from process.conftest import StartServer
 from support.client import record
 from support.office import Company
 from support.server import Server
+from support.spread import Spread
 from support.writers import Work, Writers
 
 
@@ -23,10 +27,11 @@ def test_a_kill_loses_no_acknowledged_write(
     """
     server = start_server(workers)
     company = server.new_company()
-    writers = Writers(company, 6)
-    writers.tally.wait_for(acknowledged)
-    server.kill()
-    done = writers.join()
+    with Spread(server, 3) if workers > 1 else nullcontext(server) as carrier:
+        writers = Writers(replace(company, carrier=carrier), 6)
+        writers.tally.wait_for(acknowledged)
+        server.kill()
+        done = writers.join()
 
     server.start()
 

@@ -1,7 +1,6 @@
 """Between the receipt of an update and its 200, the write-ahead log reaches the disk."""
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +8,10 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record, tag_of
+from support.patience import until
 from support.programs import needed
 
 UPDATES = 10
-PATIENCE_SECONDS = 30
 _CALLS = "read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,fsync,fdatasync"
 _LINE = re.compile(r"(?P<thread>\d+) +(?P<call>.*)")
 _SYNC = re.compile(r"f(?:data)?sync\(\d+<(?P<file>[^>]*)>")
@@ -42,14 +41,11 @@ def events(trace: str) -> Iterator[str]:
             yield "answered"
 
 
-def ended(trace: Path, process: int) -> str:
+def ended(trace: Path, process: int) -> str | None:
     """The trace, once it shows the end of the process."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        text = trace.read_text(errors="replace")
-        if re.search(rf"^{process} +\+\+\+ (exited|killed)", text, re.MULTILINE):
-            return text
-    pytest.fail("the trace does not show the end of the process")
+    text = trace.read_text(errors="replace")
+    end = re.search(rf"^{process} +\+\+\+ (exited|killed)", text, re.MULTILINE)
+    return text if end is not None else None
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -70,7 +66,7 @@ def test_the_log_is_on_the_disk_before_the_answer_is_sent(
     server.ask_to_stop()
     server.wait()
 
-    shown = list(events(ended(trace, server.pid)))
+    shown = list(events(until(lambda: ended(trace, server.pid), "the end of the trace")))
 
     assert shown.count("received") == shown.count("answered") == UPDATES
     behind = " ".join(shown[shown.index("received") :])

@@ -2,7 +2,7 @@
 
 import select
 import socket
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 import msgspec
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from process.conftest import StartServer
 from support.client import record
 from support.office import Company
+from support.patience import until
 from support.server import Server
 from support.wire import head, read_answer, send
 
@@ -38,12 +39,16 @@ def begin(server: Server, company: Company, body: bytes) -> socket.socket:
 
 
 def wait_until_nobody_listens(server: Server) -> None:
-    while True:
-        with suppress(ConnectionResetError):
-            try:
-                server.connect().close()
-            except ConnectionRefusedError:
-                return
+    def look() -> bool | None:
+        try:
+            server.connect().close()
+        except ConnectionRefusedError:
+            return True
+        except ConnectionResetError:
+            return None
+        return None
+
+    until(look, "an end of listening")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

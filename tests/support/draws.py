@@ -13,7 +13,7 @@ from support.evaluator import Condition, Operand, Plain, Specimen
 
 _ALPHABET = st.sampled_from("aAbB%_'\\ ßÉéſıİ\u0301中文م😀\uffff")
 TEXTS = st.one_of(
-    st.text("aAb", max_size=2),
+    st.text("aAéß", max_size=2),
     st.text(_ALPHABET, max_size=3),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5),
 )
@@ -88,12 +88,14 @@ def _moment(draw: st.DrawFn) -> Operand:
     return evaluator.constant(value, text)
 
 
-_TEXT_OPERANDS: SearchStrategy[Operand] = st.recursive(
-    st.one_of(
-        st.sampled_from([evaluator.field("text"), evaluator.field("mirrored")]), TEXTS.map(_text)
-    ),
-    lambda inner: st.builds(evaluator.changed, st.sampled_from(["tolower", "toupper"]), inner),
-    max_leaves=3,
+_TEXT_FIELDS = st.sampled_from([evaluator.field("text"), evaluator.field("mirrored")])
+_TEXT_CHANGES = st.sampled_from(sorted(evaluator.TEXT_CHANGES))
+_CHANGED_FIELDS = st.builds(evaluator.changed, _TEXT_CHANGES, _TEXT_FIELDS)
+_TEXT_OPERANDS: SearchStrategy[Operand] = st.one_of(
+    _TEXT_FIELDS,
+    _CHANGED_FIELDS,
+    TEXTS.map(_text),
+    st.builds(evaluator.changed, _TEXT_CHANGES, st.one_of(_CHANGED_FIELDS, TEXTS.map(_text))),
 )
 _NUMBER_FIELDS = st.one_of(
     st.sampled_from([evaluator.field(name) for name in ("rank", "amount", "rate")]),
@@ -102,14 +104,17 @@ _NUMBER_FIELDS = st.one_of(
 _NUMBERS = st.one_of(INTEGERS.map(_number), _FINE_DECIMALS.map(_number))
 
 _OPERANDS: Mapping[str, tuple[SearchStrategy[Operand], SearchStrategy[Operand]]] = {
-    "text": (_TEXT_OPERANDS, TEXTS.map(_text)),
+    "text": (_TEXT_OPERANDS, _TEXT_FIELDS),
     "number": (_NUMBER_FIELDS, _NUMBERS),
     "boolean": (st.just(evaluator.field("active")), st.booleans().map(_boolean)),
     "guid": (st.just(evaluator.field("reference")), _guid()),
     "date": (st.just(evaluator.field("day")), DATES.map(_date)),
     "moment": (st.just(evaluator.field("moment")), _moment()),
 }
-"""Type to operands that differ by record, and literals."""
+"""Type to operands, and what they are compared with beside one another."""
+
+_LISTED = {**_OPERANDS, "text": (_TEXT_OPERANDS, TEXTS.map(_text))}
+"""Type to operands, and literals."""
 
 
 @st.composite
@@ -122,7 +127,7 @@ def _comparisons(draw: st.DrawFn) -> Condition:
 
 @st.composite
 def _lists(draw: st.DrawFn) -> Condition:
-    operands, literals = _OPERANDS[draw(st.sampled_from(sorted(_OPERANDS)))]
+    operands, literals = _LISTED[draw(st.sampled_from(sorted(_OPERANDS)))]
     items = draw(st.lists(literals, min_size=1, max_size=5))
     return evaluator.listed(draw(operands), items)
 

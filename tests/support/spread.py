@@ -1,0 +1,58 @@
+"""Connections to every process of a service, so that each takes its share of the requests."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from typing import Self
+
+import httpx
+
+from support.server import Server
+
+PATIENCE_SECONDS = 30
+
+
+class Spread:
+    """A `Carrier` with some connections to each process; requests take them in turn."""
+
+    def __init__(self, server: Server, connections: int) -> None:
+        held: dict[str, list[httpx.Client]] = {}
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(held) < server.settings.workers or min(map(len, held.values())) < connections:
+            assert time.monotonic() < deadline, f"only {list(held)} take connections"
+            client = httpx.Client(timeout=30, limits=httpx.Limits(max_connections=1))
+            answer = client.get(server.origin.root + "/healthz")
+            mine = held.setdefault(process_of(answer), [])
+            if len(mine) < connections:
+                mine.append(client)
+            else:
+                client.close()
+        self._clients: list[httpx.Client] = []
+        for clients in zip(*held.values(), strict=True):
+            self._clients += clients
+        self._turns = cycle(self._clients)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients:
+            client.close()
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send by the connection whose turn it is."""
+        return next(self._turns).send(request)
+
+    def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
+        clients = [self._clients[number % len(self._clients)] for number in range(len(requests))]
+        with ThreadPoolExecutor(len(requests)) as threads:
+            answers = list(threads.map(httpx.Client.send, clients, requests))
+        assert len({process_of(answer) for answer in answers}) > 1
+        return answers
+
+
+def process_of(answer: httpx.Response) -> str:
+    """The process that answered: its name begins the ids of its requests."""
+    request_id: str = answer.headers["x-request-id"]
+    return request_id.partition("-")[0]
