@@ -1,8 +1,12 @@
 """The composition root: settings and a model become a running application."""
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
 
 from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
 from comptoir.catalog import MODEL
@@ -17,6 +21,9 @@ from comptoir.http.pages import pages
 from comptoir.service import Service
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
+
+PARENT_SECONDS = 1.0
+"""How often a worker looks whether the process that started it is still there."""
 
 
 def open_store(settings: Settings, model: Model = MODEL) -> Store:
@@ -80,8 +87,24 @@ class Application:
         await send({"type": "lifespan.shutdown.complete"})
 
 
+class Worker(Application):
+    """The application of one of several workers, which stops when the process above it is gone."""
+
+    @override
+    async def start(self) -> None:
+        await super().start()
+        self._parent = os.getppid()
+        self._look()
+
+    def _look(self) -> None:
+        if os.getppid() != self._parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            asyncio.get_running_loop().call_later(PARENT_SECONDS, self._look)
+
+
 def from_environment() -> ASGIApp:
     """The application of one of several workers: its settings come from the environment."""
     settings = load_settings({})
     set_up_logging(settings.log_level)
-    return Application(settings)
+    return Worker(settings)

@@ -1,10 +1,11 @@
 """The outermost layer: every exchange gets an id, an answer, a line in the log and a count."""
 
+import asyncio
 import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.errors import INTERNAL_ERROR, Refusal
+from comptoir.errors import INTERNAL_ERROR, UNAVAILABLE, Refusal
 from comptoir.http.api import Api
 from comptoir.http.body import ClientLeft
 from comptoir.http.exchange import Exchange
@@ -50,6 +51,10 @@ class Edge:
             answer = error_answer(refusal)
         except ClientLeft:
             raise
+        except asyncio.CancelledError:
+            # the server stops and waits no longer: the client is told, in the form of every error
+            await _send(error_answer(_stopping()), send, exchange)
+            raise
         except Exception:  # noqa: BLE001
             # the last resort: whatever failed, the client gets an error body and the log the cause
             _log.exception("request %s failed", exchange.id)
@@ -60,6 +65,15 @@ class Edge:
                 )
             )
         await _send(answer, send, exchange)
+
+
+def _stopping() -> Refusal:
+    return Refusal(
+        UNAVAILABLE,
+        "The service is stopping and did not finish this request. Read the record to see whether "
+        "a write was done, then send the request again.",
+        headers={"Retry-After": "5", "Connection": "close"},
+    )
 
 
 async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:

@@ -143,6 +143,7 @@ def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None
         timeout_graceful_shutdown=int(settings.stop_seconds) or 1,
         timeout_keep_alive=75,
     )
+    Protocol.head_limit = settings.header_bytes
     if settings.workers > 1:
         Multiprocess(config, [listener]).run()
     else:

@@ -145,7 +145,7 @@ class _Binder:
 
     def _comparison(self, node: Binary) -> Condition:
         left, right, operator = node.left, node.right, node.operator
-        if isinstance(left, Literal) and not isinstance(right, Literal):
+        if isinstance(left, Literal) and (not isinstance(right, Literal) or left.kind == "null"):
             left, right, operator = right, left, _FLIPPED[operator]
         if isinstance(right, Literal):
             if right.kind == "null":

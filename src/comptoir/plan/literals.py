@@ -1,5 +1,6 @@
 """Literals of an expression as values that compare with a property's stored form."""
 
+import re
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
@@ -23,6 +24,9 @@ _KINDS: dict[type[PrimitiveType], LiteralKind] = {
     DateTimeOffset: "datetimeoffset",
 }
 
+_FINER = re.compile(r"\.\d{3}\d*[1-9]")
+"""A fraction of a second with digits, other than zeros, behind those that are stored."""
+
 FORMS: dict[LiteralKind, str] = {
     "null": "null",
     "boolean": "true or false",
@@ -41,7 +45,7 @@ FORMS: dict[LiteralKind, str] = {
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """A literal's stored form; `exact` is False for a number between two that can be stored.
+    """A literal's stored form; `exact` is False for one that lies between two that can be stored.
 
     In that case `stored` is the one below it. None, for NaN, compares with nothing.
     """
@@ -76,7 +80,8 @@ def bind_literal(literal: Literal, kind: PrimitiveType) -> Bound | None:
         if "\0" in literal.text:
             raise ValueFault("is compared with a NUL character, which no text holds.")
         return Bound(literal.text)
-    return Bound(kind.from_text(literal.text))
+    finer = _FINER.search(literal.text) if isinstance(kind, DateTimeOffset) else None
+    return Bound(kind.from_text(literal.text), exact=finer is None)
 
 
 def _number(text: str, scale: int) -> Bound:

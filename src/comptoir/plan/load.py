@@ -12,7 +12,7 @@ import msgspec
 from comptoir.edm.entity import Property, UniqueRule
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import Guid
+from comptoir.edm.scalar import NO_GUID, Guid
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
@@ -202,7 +202,9 @@ def _column(
     else:
         stored = [held.type.from_json(cell) for cell in cells]
     is_key = held.name == columns.entity_set.type.key
-    if (is_key and "" in cells) or (held.required and held.type.default in stored):
+    if (is_key and ("" in cells or NO_GUID in cells)) or (
+        held.required and held.type.default in stored
+    ):
         raise ValueFault("is empty, but every record needs it.")
     return stored
 

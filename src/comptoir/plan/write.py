@@ -8,6 +8,7 @@ import msgspec
 from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.scalar import NO_GUID, Guid
 from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
@@ -82,7 +83,7 @@ def _bind(
         held = kind.by_name.get(name)
         if held is None:
             faults.append(_unknown(kind, name))
-        elif _is_ignored(kind, held, creating):
+        elif _is_ignored(kind, held, creating) or _is_no_key(kind, held, value):
             continue
         elif value is None and held.required:
             empty = (
@@ -105,6 +106,11 @@ def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
     if held.modified_at:
         return not (creating and held.kept_on_create)
     return held.name == kind.key and not creating
+
+
+def _is_no_key(kind: EntityType, held: Property, value: Json) -> bool:
+    """Whether a key is the all-zero Guid, which is no reference: the record gets one of its own."""
+    return held.name == kind.key and isinstance(held.type, Guid) and value == NO_GUID
 
 
 def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:
