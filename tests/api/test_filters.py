@@ -255,6 +255,10 @@ OTHERS = [
     ("moment ge 2024-02-29T23:59:59.999Z", "small middle large"),
     ("moment eq 0001-01-01T00:00:00Z", "empty"),
     ("moment in (2024-03-01T00:00:00Z)", "middle"),
+    ("moment eq 2024-03-01T00:00:00.000400Z", ""),
+    ("moment ge 2024-03-01T00:00:00.0004Z", "large"),
+    ("moment le 2024-03-01T00:00:00.0004Z", "empty small middle"),
+    ("moment eq 2024-03-01T00:00:00.000000Z", "middle"),
     ("moment gt changedAt", "large"),
 ]
 
@@ -271,6 +275,8 @@ NULLS = [
     ("reference eq null", ""),
     ("day eq null", ""),
     ("moment ne null", "empty small middle large"),
+    ("null ne active", "empty small middle large"),
+    ("null eq true", ""),
     ("length(text) eq null", ""),
     ("not (text eq null)", "empty small middle large"),
     ("text in (null)", ""),

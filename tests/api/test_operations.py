@@ -9,6 +9,7 @@ from support.contract import FIELDS, assert_follows, without_control
 from support.office import Company
 from support.refusals import refusal
 from support.samples import (
+    NO_GUID,
     CAMPAIGN,
     CONTACT,
     CUSTOMER,
@@ -241,3 +242,12 @@ def test_what_a_create_leaves_out_has_no_value(
     for name, kind in FIELDS[resource].items():
         if name not in computed:
             assert created[name] == no_value[kind], name
+
+
+def test_the_all_zero_guid_as_id_is_no_id(company: Company) -> None:
+    """Clients send it for "none", and the record gets an id of its own."""
+    body = {"id": NO_GUID, "attributeId": "1", "name": "Color"}
+
+    created = record(company.post("itemAttributesExt", body), 201)
+
+    assert created["id"] != NO_GUID

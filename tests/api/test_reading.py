@@ -74,6 +74,7 @@ def test_an_address_may_be_written_in_several_ways(path: str, stocked: Company) 
         (f"unitsOfMeasureExt('{'x' * 101}')", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt('17')", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt(1.5)", "BadRequest_InvalidRequestUrl"),
+        ("salesPricesExt(1.7e1)", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt(2147483648)", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt(1e999999999)", "BadRequest_InvalidRequestUrl"),
         ("shippingAgentsExt(code='DHL')", "BadRequest_MethodNotImplemented"),

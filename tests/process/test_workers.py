@@ -90,3 +90,18 @@ def test_metrics_are_those_of_all_processes(two: Server, spread: Spread) -> None
 
     line = 'comptoir_requests_total{method="POST",status="405"} 20.0'
     until(lambda: line in two.origin.get("metrics").text or None, line)
+
+
+def test_workers_do_not_outlive_the_process_that_started_them(two: Server) -> None:
+    """Else they would keep the port, and answer beside the service that takes their place."""
+
+    def refuses() -> bool | None:
+        try:
+            two.connect().close()
+        except ConnectionRefusedError:
+            return True
+        return None
+
+    two.kill_parent()
+
+    until(refuses, "an address on which nobody listens")

@@ -121,6 +121,11 @@ class Server:
             self._process.wait()
         self._close_pipe()
 
+    def kill_parent(self) -> None:
+        """Kill the process that was started, and none of its workers."""
+        self._process.kill()
+        self._process.wait()
+
     def _close_pipe(self) -> None:
         if self._process.stdout is not None:
             self._process.stdout.close()

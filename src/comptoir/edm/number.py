@@ -11,6 +11,7 @@ from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
+_DIGITS_ALONE = re.compile(r"-?\d{1,20}", re.ASCII)
 
 
 def _exact(text: str, expected: str) -> Decimal:
@@ -61,6 +62,12 @@ class Int32(_Number):
                 )
             return self.from_text(value)
         return super().from_json(value)
+
+    @override
+    def from_key(self, text: str) -> Stored:
+        if _DIGITS_ALONE.fullmatch(text) is None:
+            raise ValueFault(f"must be {self.expected} in digits, but {text[:40]!r} was sent.")
+        return self.from_text(text)
 
     @override
     def from_number(self, number: Decimal) -> Stored:

@@ -38,6 +38,9 @@ class PrimitiveType(ABC):
     expected: str
     """What the type takes, as a message says it: "must be …"."""
 
+    quoted = False
+    """Whether a key of this type stands in quotes in a URL."""
+
     to_wire: Callable[[Stored], Wire] | None = None
     """Stored to wire form; None when the two are the same."""
 
@@ -53,6 +56,10 @@ class PrimitiveType(ABC):
     @abstractmethod
     def from_text(self, text: str) -> Stored:
         """Text form to stored form; raises `ValueFault`. The empty text is not a value here."""
+
+    def from_key(self, text: str) -> Stored:
+        """A key in a URL, without its quotes, to stored form; raises `ValueFault`."""
+        return self.from_text(text)
 
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
         """A column of cells to stored forms, the empty cell to the default; raises `ValueFault`.

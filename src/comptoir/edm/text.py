@@ -21,6 +21,7 @@ class Text(PrimitiveType):
     """Text of up to `max_length` characters; NUL and lone surrogates are refused."""
 
     edm_name = "Edm.String"
+    quoted = True
     default = ""
     no_value = '""'
     expected = "text"

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 from typing_extensions import override
@@ -19,7 +20,7 @@ from comptoir.http.exchange import Exchange
 _ATOMIC = 4_096
 _LONGEST_PATH = 500
 
-_encode = msgspec.json.encode
+_encode = msgspec.json.Encoder().encode
 
 
 class RequestLog:
@@ -44,21 +45,43 @@ class RequestLog:
             os.write(self._descriptor, piece)
 
 
+class _Line(msgspec.Struct):
+    """A line about a request, in the order in which it is written."""
+
+    time: str
+    level: str
+    event: str
+    id: str
+    method: str
+    path: str
+    status: int
+    bytes: int
+    ms: float
+    by: str
+    client: str
+
+
 def _line(exchange: Exchange) -> bytes:
-    held = {
-        "time": instant(datetime.fromtimestamp(exchange.ended_at, UTC)),
-        "level": "info" if exchange.status < 500 else "error",
-        "event": "request",
-        "id": exchange.id,
-        "method": exchange.method[:20],
-        "path": exchange.path[:_LONGEST_PATH],
-        "status": exchange.status,
-        "bytes": exchange.size,
-        "ms": round(exchange.seconds * 1_000, 3),
-        "by": exchange.subject,
-        "client": exchange.client,
-    }
-    return _encode(held) + b"\n"
+    second, fraction = divmod(exchange.ended_at, 1)
+    line = _Line(
+        f"{_second(int(second))}.{int(fraction * 1_000):03d}Z",
+        "info" if exchange.status < 500 else "error",
+        "request",
+        exchange.id,
+        exchange.method[:20],
+        exchange.path[:_LONGEST_PATH],
+        exchange.status,
+        exchange.size,
+        round(exchange.seconds * 1_000, 3),
+        exchange.subject,
+        exchange.client,
+    )
+    return _encode(line) + b"\n"
+
+
+@lru_cache(2)
+def _second(epoch: int) -> str:
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class JsonFormatter(logging.Formatter):

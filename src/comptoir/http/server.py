@@ -1,5 +1,6 @@
 """The HTTP server: uvicorn, with what it answers by itself in the interface's form."""
 
+import asyncio
 import errno
 import os
 import socket
@@ -15,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 from comptoir.config import ENVIRONMENT_PREFIX, Settings
 from comptoir.errors import BAD_REQUEST, HEADERS_TOO_LARGE, OperatorError, Refusal
 from comptoir.http.exchange import next_id
+from comptoir.http.transport import GatheringTransport
 from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
 
@@ -29,34 +31,30 @@ class Protocol(HttpToolsProtocol):
 
     head_limit = int(os.environ.get(HEADER_BYTES, _DEFAULT_HEADER_BYTES))
     arrived_bytes = 0
-    """What has come in of a head that has not ended yet."""
-    field_bytes = 0
-    """The headers that have been read of it."""
+    """What has come in since the last request ended; -1 while a body comes in."""
+    too_large = False
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(GatheringTransport(transport))
 
     @override
     def data_received(self, data: bytes) -> None:
         if self.arrived_bytes >= 0:
             self.arrived_bytes += len(data)
         super().data_received(data)
-        # a single header that does not end is never reported, so what has arrived counts as well
+        # a head that does not end is never reported, so what has arrived counts by itself
         if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
             self._refuse(self._head_too_large())
 
     @override
-    def on_message_begin(self) -> None:
-        self.field_bytes = 0
-        super().on_message_begin()
-
-    @override
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.field_bytes += len(name) + len(value) + _HEADER_MARKS
-        if self.field_bytes > self.head_limit:
-            # the parser stops, and says so by send_400_response
-            raise self._head_too_large()
-        super().on_header(name, value)
-
-    @override
     def on_headers_complete(self) -> None:
+        if self.arrived_bytes > self.head_limit:
+            fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
+            if len(self.url) + fields > self.head_limit:
+                # the parser stops, and says so by send_400_response
+                self.too_large = True
+                raise self._head_too_large()
         self.arrived_bytes = -1
         super().on_headers_complete()
 
@@ -69,7 +67,7 @@ class Protocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         if self.transport.is_closing():
             return
-        if self.field_bytes > self.head_limit:
+        if self.too_large:
             self._refuse(self._head_too_large())
         else:
             self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))

@@ -1,19 +1,14 @@
 """Paths bound to the model: which set of which company, and which record."""
 
-import re
-
 import msgspec
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.number import Int32
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import is_guid
-from comptoir.edm.text import Text
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
-_WHOLE = re.compile(r"-?\d{1,20}", re.ASCII)
 _KNOWN_SUFFIXES = frozenset({"$metadata", "$batch", "$count", "$value", "$ref", "$entity", "$all"})
 
 
@@ -107,15 +102,11 @@ def _key(entity_set: EntitySet, parts: tuple[KeyPart, ...]) -> Stored:
                 "Find the record with $filter.",
             )
         raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {key.name} alone.")
-    if part.quoted != isinstance(key.type, Text):
+    if part.quoted != key.type.quoted:
         form = f"{key.name}='…', in quotes" if not part.quoted else f"{key.name}, without quotes"
         raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {form}.", target=key.name)
-    if isinstance(key.type, Int32) and _WHOLE.fullmatch(part.text) is None:
-        raise Refusal(
-            INVALID_URL, f"The key of {entity_set.name} is a whole number.", target=key.name
-        )
     try:
-        return key.type.from_text(part.text)
+        return key.type.from_key(part.text)
     except ValueFault as fault:
         raise Refusal(
             INVALID_URL, f"In the key of {entity_set.name}, {key.name} {fault}", target=key.name

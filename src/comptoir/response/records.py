@@ -9,7 +9,6 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, Wire
-from comptoir.edm.text import Text
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.response.etag import entity_tag, opaque_tag
@@ -50,7 +49,7 @@ class RecordWriter:
             if each.type.to_wire is not None
         ]
         self._key_at = kind.position[kind.key] + 1
-        self._key_quoted = isinstance(kind.key_property.type, Text)
+        self._key_quoted = kind.key_property.type.quoted
 
     def opaque(self, company: Company | None, row: Row) -> str:
         """What stands between the quotes of the record's entity tag."""

@@ -6,6 +6,7 @@ stopped, and starts anew on a thread. A shape of statement that did so once goes
 from then on.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 
@@ -43,6 +44,8 @@ class Reader:
         self._scans = scans
         self._turns = Turns()
         self._slow: set[str] = set()
+        self._loop = asyncio.get_running_loop()
+        self._in_turn = False
         self._callbacks = 0
         connection.set_progress_handler(self._called_back, STEPS)
 
@@ -81,6 +84,8 @@ class Reader:
         if query.text in self._slow:
             return None
         self._callbacks = 0
+        if not self._in_turn:
+            self._begin_turn()
         try:
             return run_statement(self._connection, query)
         except sqlite3.OperationalError as fault:
@@ -93,12 +98,28 @@ class Reader:
         self._slow.add(query.text)
         return None
 
+    def _begin_turn(self) -> None:
+        """Let the reads of a turn of the event loop share a transaction, and so its locks.
+
+        It ends before the next turn reads, so a read never misses what was acknowledged before
+        its request came, and no reader holds up the checkpoint of the log.
+        """
+        self._connection.execute("BEGIN")
+        self._in_turn = True
+        self._loop.call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        if self._in_turn:
+            self._in_turn = False
+            self._connection.commit()
+
     def _called_back(self) -> bool:
         self._callbacks += 1
         return self._callbacks > BUDGET
 
     def stop(self) -> None:
         """Close the connection."""
+        self._end_turn()
         self._connection.close()
 
 
