@@ -1,6 +1,7 @@
 """The composition root: settings and a model become a running application."""
 
 import asyncio
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -93,11 +94,11 @@ class Worker(Application):
     @override
     async def start(self) -> None:
         await super().start()
-        self._parent = os.getppid()
         self._look()
 
     def _look(self) -> None:
-        if os.getppid() != self._parent:
+        parent = multiprocessing.parent_process()
+        if parent is not None and not parent.is_alive():
             os.kill(os.getpid(), signal.SIGTERM)
         else:
             asyncio.get_running_loop().call_later(PARENT_SECONDS, self._look)
