@@ -19,6 +19,7 @@ from comptoir.http.journal import Journal
 from comptoir.http.log import RequestLog, set_up_logging
 from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
+from comptoir.http.server import Protocol
 from comptoir.service import Service
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
@@ -108,4 +109,5 @@ def from_environment() -> ASGIApp:
     """The application of one of several workers: its settings come from the environment."""
     settings = load_settings({})
     set_up_logging(settings.log_level)
+    Protocol.head_limit = settings.header_bytes
     return Worker(settings)

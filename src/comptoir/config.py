@@ -4,7 +4,9 @@ The first of these that gives a value wins: the option, the environment (`COMPTO
 file, the default. `docs/reference/settings.md` is generated from the declarations below.
 """
 
+import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -14,6 +16,8 @@ from types import MappingProxyType
 from comptoir.errors import OperatorError
 
 SettingValue = str | int | float
+
+_BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
@@ -180,16 +184,16 @@ def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
 def _check(settings: Settings) -> None:
     for name in HELP:
         value = getattr(settings, name)
-        if isinstance(value, int | float) and name != "port" and value <= 0:
+        if not isinstance(value, int | float) or name == "port":
+            continue
+        if not (value > 0 and math.isfinite(value)):
             raise OperatorError(f"the setting {name} must be more than 0, not {value}.")
     if not 0 <= settings.port <= 65_535:
         raise OperatorError(f"the setting port must be between 0 and 65535, not {settings.port}.")
-    if settings.base_path and (
-        not settings.base_path.startswith("/") or settings.base_path.endswith("/")
-    ):
+    if _BASE_PATH.fullmatch(settings.base_path) is None:
         raise OperatorError(
-            f"the setting base_path must begin with / and not end with it, unlike "
-            f"{settings.base_path!r}; the empty text serves at the root."
+            f"the setting base_path must be segments of letters, digits, - . _ and ~, each behind "
+            f"a slash, such as /api, unlike {settings.base_path!r}."
         )
     if settings.log_level not in ("info", "warning", "off"):
         raise OperatorError(

@@ -122,7 +122,8 @@ def _write_rows(write: WriteRow, rows: Sequence[Row]) -> int:
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:
-    writer = csv.writer(file, lineterminator="\n")
+    # quoted throughout: a bare CR is not quoted by itself before Python 3.13
+    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow([each.name for _, each in written])
 
     def write(row: Row) -> None:

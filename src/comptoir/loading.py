@@ -3,13 +3,13 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import msgspec
 
-from comptoir.edm.entity import UniqueRule
+from comptoir.config import Settings
+from comptoir.edm.entity import EntityType, UniqueRule
 from comptoir.edm.model import EntitySet
-from comptoir.errors import OperatorError
 from comptoir.plan.load import (
     Columns,
     HeaderFault,
@@ -27,6 +27,9 @@ from comptoir.store.protocol import Store
 
 FAULTS_KEPT = 20
 """How many faults of a file are reported one by one; the rest are counted."""
+
+LONGEST_TEXT = Settings().body_bytes
+"""What the largest body of a request allows, when nothing else is set."""
 
 LOADED_BY = "comptoir load"
 """Who the change log says wrote what was loaded."""
@@ -69,12 +72,22 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 class Loader:
-    """Loads sources into one company."""
+    """Loads sources into one company.
 
-    def __init__(self, store: Store, company: Company, progress: Progress) -> None:
+    `longest_text` is how many characters a text holds whose type sets no limit.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        company: Company,
+        progress: Progress,
+        longest_text: int = LONGEST_TEXT,
+    ) -> None:
         self._store = store
         self._company = company
         self._progress = progress
+        self._longest_text = longest_text
 
     async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
         """Check a source whole, then write its rows.
@@ -89,22 +102,40 @@ class Loader:
         try:
             digest = source.digest()
             kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
-            await self._check(_parts(source, entity_set, kept), entity_set, register, report)
+            parts = self._parts(source, entity_set, kept)
+            await self._check(parts, entity_set, register, report)
             if report.refused == 0 or keep_good:
-                parts = _parts(source, entity_set) if kept is None else iter(kept)
+                parts = self._parts(source, entity_set) if kept is None else iter(kept)
                 await self._write(parts, digest, entity_set, register, report)
                 report.written = True
         except FileFault as fault:
             report.refused += 1
             report.faults.append(LoadFault(fault.line, "", fault.reason))
-        except sqlite3.Error as fault:
-            raise OperatorError(
-                f"cannot keep what the check needs in the temporary folder: {fault}. "
-                "Free some space there, or name another one with TMPDIR."
-            ) from fault
         finally:
             register.close()
         return report
+
+    def _parts(
+        self, source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
+    ) -> Iterator[_Part]:
+        """The parts of a source, which are put into `kept` as well."""
+        known: dict[tuple[str, ...], Columns] = {}
+        for chunk in source.chunks():
+            faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
+            rows: LoadRows | None = None
+            if chunk.rows or chunk.head is not None:
+                try:
+                    if chunk.columns not in known:
+                        known[chunk.columns] = bind_columns(entity_set, chunk.columns)
+                except HeaderFault as fault:
+                    faults += _of_header(chunk, fault)
+                else:
+                    rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
+                    faults += refused
+            part = _Part(chunk.size, rows, faults)
+            if kept is not None:
+                kept.append(part)
+            yield part
 
     async def _check(
         self,
@@ -114,11 +145,12 @@ class Loader:
         report: LoadReport,
     ) -> None:
         holds_records = await self._holds_records(entity_set)
+        numbering = _Numbering(entity_set.type)
         for part in parts:
             faults = part.faults
             if part.rows is not None:
                 own = await self._own_records(part.rows) if holds_records else {}
-                faults = faults + _lacking(part.rows, own)
+                faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
                 for rule in part.rows.columns.rules:
                     identities = part.rows.identities(rule, own)
                     faults += register.repeated(rule, part.rows.lines, identities)
@@ -204,29 +236,6 @@ class Loader:
             self._progress("write", done, report.rows)
 
 
-def _parts(
-    source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
-) -> Iterator[_Part]:
-    """The parts of a source, which are put into `kept` as well."""
-    known: dict[tuple[str, ...], Columns] = {}
-    for chunk in source.chunks():
-        faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
-        rows: LoadRows | None = None
-        if chunk.rows or chunk.head is not None:
-            try:
-                if chunk.columns not in known:
-                    known[chunk.columns] = bind_columns(entity_set, chunk.columns)
-            except HeaderFault as fault:
-                faults += _of_header(chunk, fault)
-            else:
-                rows, refused = bind_chunk(known[chunk.columns], chunk)
-                faults += refused
-        part = _Part(chunk.size, rows, faults)
-        if kept is not None:
-            kept.append(part)
-        yield part
-
-
 def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
     """The fault of a head is that of the whole file, unless each record has its own."""
     if chunk.head is not None:
@@ -262,9 +271,47 @@ def _lacking(rows: LoadRows, own: Mapping[Values | None, Row]) -> list[LoadFault
     ]
 
 
-class _Register:
-    """Which identities a source has had, and which of its lines are refused; kept on disk."""
+class _Numbering:
+    """Whether a source gives the properties that are numbered, by its first row.
 
+    Were only some rows to give one, a number that another took by itself might be theirs.
+    """
+
+    def __init__(self, kind: EntityType) -> None:
+        self._names = [each.name for each in kind.properties if each.numbered]
+        self._first: dict[str, tuple[int, bool]] = {}
+
+    def mixed(self, rows: LoadRows) -> list[LoadFault]:
+        """The rows that do otherwise than the first."""
+        faults: list[LoadFault] = []
+        for name in self._names if rows.lines else ():
+            given = name in rows.columns.position
+            first, expected = self._first.setdefault(name, (rows.lines[0], given))
+            if given != expected:
+                here, there = ("is", "not in") if given else ("is not", "in")
+                reason = f"{here} given, but {there} line {first}. Give it in every line or in none."
+                faults += [LoadFault(line, name, reason) for line in rows.lines]
+        return faults
+
+
+@contextmanager
+def _needing_room() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as fault:
+        raise OperatorError(
+            f"cannot keep what the check needs in the temporary folder: {fault}. "
+            "Free some space there, or name another one with TMPDIR."
+        ) from fault
+
+
+class _Register:
+    """Which identities a source has had, and which of its lines are refused; kept on disk.
+
+    Raises `OperatorError` when there is no room for that.
+    """
+
+    @_needing_room()
     def __init__(self) -> None:
         # a database without a name is a temporary file, of which a bounded part is in memory
         self._kept = sqlite3.connect("", isolation_level=None)
@@ -274,6 +321,7 @@ class _Register:
         self._kept.execute("BEGIN")
         self._tables: dict[tuple[str, ...], str] = {}
 
+    @_needing_room()
     def repeated(
         self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[Values | None]
     ) -> list[LoadFault]:
@@ -304,10 +352,12 @@ class _Register:
             self._kept.execute(f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID")
         return table
 
+    @_needing_room()
     def refuse(self, lines: Iterable[int]) -> None:
         """Keep lines as refused."""
         self._kept.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
 
+    @_needing_room()
     def good(self, rows: LoadRows) -> LoadRows:
         """The rows that are not refused."""
         if not rows.lines:

@@ -88,8 +88,8 @@ class Service:
     async def handle(self, request: Request) -> Answer:
         """Answer a request; raises `Refusal` for one that is not answered with success.
 
-        The checks come in this order: company, resource, method, scope, media type, size,
-        precondition, body, record, tag, values, uniqueness.
+        The checks come in this order: path, company, resource, method, Accept, scope, options,
+        media type, size, precondition, body, record, tag, values, uniqueness.
         """
         segments = parse_path(request.path)
         company_id = company_of(segments)
@@ -170,12 +170,13 @@ class Service:
         request = context.request
         options = parse_options(request.query)
         wanted = max_page_size(request.headers)
+        page_size = min(wanted or self._settings.page_size, self._settings.max_page_size)
         page = bind_page(
             context.entity_set,
             context.company,
             options,
             keys=keys,
-            page_size=min(wanted or self._settings.page_size, self._settings.max_page_size),
+            page_size=page_size,
             limits=self._limits,
         )
         count = None
@@ -195,7 +196,7 @@ class Service:
             inline = first[0]
         headers = self._headers(context)
         if wanted:
-            headers.append((b"preference-applied", b"odata.maxpagesize=%d" % page.size))
+            headers.append((b"preference-applied", b"odata.maxpagesize=%d" % page_size))
         head = writer.head(count, inline)
         following = _Following(self._base_url, request, page)
         if second is None:
@@ -257,7 +258,7 @@ class Service:
         if if_match is not None:
             values = bind_update(entity_set.type, body)
             return await self._write(
-                context, UpdatePlan(entity_set, company, key, values, if_match, by)
+                context, UpdatePlan(entity_set, company, key, values, if_match, by, none_match)
             )
         # If-None-Match: * makes the record of this key, and another key in the body is ignored
         body.pop(entity_set.type.key, None)
@@ -324,19 +325,25 @@ class _Following:
         self._base_url = base_url
         self._request = request
         self._page = page
-        self._room = page.size
+        self._shown = 0
         self._end: Row | None = None
 
     def shown(self, rows: list[Row]) -> list[Row]:
         """Those of some records that stand on the page; the others show that a page follows."""
-        shown = rows[: self._room]
+        shown = rows[: self._page.size - self._shown]
         if shown:
-            self._room -= len(shown)
+            self._shown += len(shown)
             self._end = shown[-1]
-        if len(rows) > len(shown) and self._end is not None:
-            query = continued(self._request.query, self._page.token_behind(self._end))
-            self.link = f"{self._base_url}{self._request.path}?{query}"
+        if len(rows) > len(shown):
+            self.end_here()
         return shown
+
+    def end_here(self) -> None:
+        """Let the next page follow the records that were shown."""
+        if self._end is not None:
+            token = self._page.token_behind(self._end, self._shown)
+            query = continued(self._request.query, token)
+            self.link = f"{self._base_url}{self._request.path}?{query}"
 
 
 async def _written(
@@ -350,6 +357,10 @@ async def _written(
     yield head
     for rows in ready:
         yield writer.slice(following.shown(rows))
-    async for rows in slices:
-        yield writer.slice(following.shown(rows))
+    try:
+        async for rows in slices:
+            yield writer.slice(following.shown(rows))
+    except Refusal:
+        # the status has gone out: a page may be short, and who follows its link is told why
+        following.end_here()
     yield writer.tail(following.link)

@@ -7,6 +7,7 @@ from comptoir.auth.principal import Principal
 from comptoir.auth.tokens import TokenVerifier, VerifiedToken
 
 MAX_TOKEN_BYTES = 8 * 1024
+MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
 CACHED_TOKENS = 10_000
 
 
@@ -34,6 +35,11 @@ class Authenticator:
                 "The request has no `Authorization` header; send `Authorization: Bearer <token>`"
                 " with a token from `comptoir token`."
             )
+        if len(authorization) > MAX_HEADER_BYTES:
+            raise invalid_token(
+                f"The bearer token is longer than {MAX_TOKEN_BYTES} bytes; get one with fewer"
+                " claims."
+            )
         known = self._verified.get(authorization)
         if known is not None:
             if self._clock() < known.expires_at:
@@ -55,10 +61,6 @@ def _bearer_token(authorization: bytes) -> str:
             " `comptoir token` in that form."
         )
     token = credentials.strip(b" ")
-    if len(token) > MAX_TOKEN_BYTES:
-        raise invalid_token(
-            f"The bearer token is longer than {MAX_TOKEN_BYTES} bytes; get one with fewer claims."
-        )
     if not token.isascii():
         raise invalid_token(
             "The bearer token holds characters other than ASCII; send it exactly as it was issued."

@@ -67,7 +67,7 @@ async def _load(
         company = await known_company(store, company_id)
         for each in files:
             with progress(each.entity_set.name) as listener:
-                loader = Loader(store, company, listener)
+                loader = Loader(store, company, listener, settings.body_bytes)
                 source = FileSource(each.path)
                 report = await loader.load(source, each.entity_set, keep_good=keep_good)
             tell(str(each.path), report)

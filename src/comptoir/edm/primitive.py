@@ -57,6 +57,10 @@ class PrimitiveType(ABC):
     def from_text(self, text: str) -> Stored:
         """Text form to stored form; raises `ValueFault`. The empty text is not a value here."""
 
+    def is_no_key(self, stored: Stored) -> bool:
+        """Whether a value names no record: the empty text and the all-zero Guid do not."""
+        return self.quoted and stored == self.default
+
     def from_key(self, text: str) -> Stored:
         """A key in a URL, without its quotes, to stored form; raises `ValueFault`."""
         return self.from_text(text)

@@ -30,6 +30,10 @@ class Guid(PrimitiveType):
         return {"type": "string", "format": "uuid"}
 
     @override
+    def is_no_key(self, stored: Stored) -> bool:
+        return stored == NO_GUID
+
+    @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, str):
             raise self.wrong_kind(value)

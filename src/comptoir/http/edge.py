@@ -25,15 +25,16 @@ class Edge:
     def __init__(self, api: Api, pages: ASGIApp, base_path: str, journal: Journal) -> None:
         self._api = api
         self._pages = pages
-        self._base = base_path
-        self._below = f"{base_path}/"
+        self._base = base_path.encode()
+        self._below = self._base + b"/"
         self._journal = journal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP exchange."""
         exchange = Exchange(scope)
         try:
-            if exchange.path.startswith(self._below) or exchange.path == self._base:
+            path: bytes = scope["raw_path"]
+            if path.startswith(self._below) or path == self._base:
                 await self._interface(scope, receive, send, exchange)
             else:
                 await self._pages(scope, receive, _noted(send, exchange))
@@ -64,14 +65,19 @@ class Edge:
                     f"The service failed. Its log has the cause under the id {exchange.id}.",
                 )
             )
-        await _send(answer, send, exchange)
+        try:
+            await _send(answer, send, exchange)
+        except Exception:  # noqa: BLE001
+            # the head has gone out with its status; an answer that breaks off tells the client
+            _log.exception("the answer to request %s broke off", exchange.id)
+            exchange.status = INTERNAL_ERROR.status
 
 
 def _stopping() -> Refusal:
     return Refusal(
         UNAVAILABLE,
-        "The service is stopping and did not finish this request. Read the record to see whether "
-        "a write was done, then send the request again.",
+        "The service is stopping and did not finish this request. Nothing was changed; send it "
+        "again.",
         headers={"Retry-After": "5", "Connection": "close"},
     )
 

@@ -1,6 +1,7 @@
 """Where exchanges go when they have ended: gathered for a moment, then logged and counted."""
 
 import asyncio
+from contextlib import suppress
 
 from comptoir.http.exchange import Exchange
 from comptoir.http.log import RequestLog
@@ -30,8 +31,10 @@ class Journal:
     def flush(self) -> None:
         """Log and count what was gathered."""
         ended, self._ended = self._ended, []
-        self._log.write(ended)
         self._metrics.count(ended)
+        # a log that cannot be written is no reason to fail the requests
+        with suppress(OSError):
+            self._log.write(ended)
 
     def exposition(self) -> bytes:
         """The metrics, what was gathered included."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-import os
+import math
 import socket
 from contextlib import suppress
 from http import HTTPStatus
@@ -13,15 +13,13 @@ from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-from comptoir.config import ENVIRONMENT_PREFIX, Settings
+from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, HEADERS_TOO_LARGE, OperatorError, Refusal
 from comptoir.http.exchange import next_id
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
 
-HEADER_BYTES = f"{ENVIRONMENT_PREFIX}HEADER_BYTES"
-_DEFAULT_HEADER_BYTES = Settings().header_bytes
 _BACKLOG = 2_048
 _HEADER_MARKS = len(": \r\n")
 
@@ -29,7 +27,7 @@ _HEADER_MARKS = len(": \r\n")
 class Protocol(HttpToolsProtocol):
     """HTTP/1.1 on one connection; bounds the head of a request and words errors as the service."""
 
-    head_limit = int(os.environ.get(HEADER_BYTES, _DEFAULT_HEADER_BYTES))
+    head_limit = Settings().header_bytes
     arrived_bytes = 0
     """What has come in since the last request ended; -1 while a body comes in."""
     too_large = False
@@ -138,7 +136,7 @@ def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,
         workers=settings.workers,
-        timeout_graceful_shutdown=int(settings.stop_seconds) or 1,
+        timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
         timeout_keep_alive=75,
     )
     Protocol.head_limit = settings.header_bytes

@@ -8,6 +8,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import Annotated
 
 import msgspec
 
@@ -16,7 +17,9 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import OrderKey
 
-_TOKEN = msgspec.json.Decoder(tuple[str, int, list[str | int]])
+_Given = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+_Sought = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]
+_TOKEN = msgspec.json.Decoder(tuple[str, _Given, list[str | _Sought]])
 
 
 class Continuation(msgspec.Struct, frozen=True):

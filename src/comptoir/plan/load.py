@@ -12,7 +12,8 @@ import msgspec
 from comptoir.edm.entity import Property, UniqueRule
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import NO_GUID, Guid
+from comptoir.edm.scalar import Guid
+from comptoir.edm.text import Text
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
@@ -180,36 +181,53 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
     )
 
 
-def bind_chunk(columns: Columns, chunk: Chunk) -> tuple[LoadRows, list[LoadFault]]:
-    """Check the cells of some rows: the rows that are good, and what is wrong with the others."""
+def bind_chunk(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
+    """Check the cells of some rows: the rows that are good, and what is wrong with the others.
+
+    A text whose type sets no limit holds up to `longest_text` characters.
+    """
     if not chunk.rows:
         return LoadRows(columns, (), [()] * len(columns.properties)), []
     try:
         held = [
-            _column(columns, each, cells, text=chunk.text)
+            _column(columns, each, cells, longest_text, text=chunk.text)
             for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
         ]
     except ValueFault:
-        return _one_by_one(columns, chunk)
+        return _one_by_one(columns, chunk, longest_text)
     return LoadRows(columns, chunk.lines, held), []
 
 
 def _column(
-    columns: Columns, held: Property, cells: Sequence[Json], *, text: bool
+    columns: Columns, held: Property, cells: Sequence[Json], longest_text: int, *, text: bool
 ) -> Sequence[Stored]:
     if text:
         stored = held.type.from_texts(cast("Sequence[str]", cells))
     else:
         stored = [held.type.from_json(cell) for cell in cells]
-    is_key = held.name == columns.entity_set.type.key
-    if (is_key and ("" in cells or NO_GUID in cells)) or (
-        held.required and held.type.default in stored
-    ):
+    default = held.type.default
+    if held is columns.entity_set.type.key_property:
+        # 0 is a key like any other, when it stands there; the empty text and the zero Guid are none
+        empty = "" in cells or (isinstance(default, str) and default in stored)
+    else:
+        empty = held.required and default in stored
+    if empty:
         raise ValueFault("is empty, but every record needs it.")
+    if isinstance(held.type, Text) and held.type.max_length is None:
+        longest = max(map(len, cast("Sequence[str]", stored)))
+        if longest > longest_text:
+            raise ValueFault(
+                f"holds up to {longest_text} characters, as a request's body does, but {longest} "
+                "were sent. Shorten it, or raise the setting body_bytes."
+            )
     return stored
 
 
-def _one_by_one(columns: Columns, chunk: Chunk) -> tuple[LoadRows, list[LoadFault]]:
+def _one_by_one(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
     lines: list[int] = []
     rows: list[Values] = []
     faults: list[LoadFault] = []
@@ -217,7 +235,7 @@ def _one_by_one(columns: Columns, chunk: Chunk) -> tuple[LoadRows, list[LoadFaul
         values: list[Stored] = []
         for held, cell in zip(columns.properties, cells, strict=True):
             try:
-                values += _column(columns, held, (cell,), text=chunk.text)
+                values += _column(columns, held, (cell,), longest_text, text=chunk.text)
             except ValueFault as fault:
                 faults.append(LoadFault(line, held.name, str(fault)))
                 break

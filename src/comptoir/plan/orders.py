@@ -1,6 +1,7 @@
 """`$orderby` bound to a kind: properties, each up or down."""
 
 from comptoir.edm.model import EntitySet
+from comptoir.edm.text import Text
 from comptoir.plan.faults import ORDERBY, unsupported
 from comptoir.plan.filters import bind_property
 from comptoir.plan.read import OrderKey, default_order
@@ -21,5 +22,8 @@ def bind_orderby(
         if not isinstance(item.expression, Path):
             raise unsupported(ORDERBY, item.expression.position, "sorting by an expression")
         field = bind_property(entity_set.type, item.expression, ORDERBY)
+        kind = entity_set.type.by_name[field.name].type
+        if isinstance(kind, Text) and kind.max_length is None:
+            raise unsupported(ORDERBY, item.expression.position, f"sorting by {field.name}")
         keys.setdefault(field.name, OrderKey(field.name, item.descending))
     return default_order(entity_set, tuple(keys.values()))

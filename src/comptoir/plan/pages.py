@@ -28,9 +28,9 @@ class Page(msgspec.Struct, frozen=True):
     query: Sequence[str]
     count: CountPlan | None
 
-    def token_behind(self, row: Row) -> str:
-        """The skip token with which the page behind this one, ending in `row`, is asked for."""
-        continuation = Continuation(self.given + self.size, self.plan.seek_behind(row))
+    def token_behind(self, row: Row, shown: int) -> str:
+        """The skip token for the page behind this one, which showed so many and ended in `row`."""
+        continuation = Continuation(self.given + shown, self.plan.seek_behind(row))
         return encode_token(self.query, continuation)
 
 

@@ -68,9 +68,6 @@ class CountPlan(msgspec.Struct, frozen=True):
     keys: tuple[Stored, ...] | None = None
 
 
-ReadPlan = RecordPlan | PagePlan | CountPlan
-
-
 def default_order(entity_set: EntitySet, keys: Sequence[OrderKey] = ()) -> tuple[OrderKey, ...]:
     """An order completed by the key, which makes it total."""
     key = entity_set.type.key

@@ -8,7 +8,6 @@ import msgspec
 from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import NO_GUID, Guid
 from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
@@ -41,7 +40,7 @@ class CreatePlan(msgspec.Struct, frozen=True):
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """A record to be changed: its key, the tags of which it must have one, and by whom."""
+    """A record to be changed: its key, tags of which it must have one or must not, and by whom."""
 
     entity_set: EntitySet
     company: Company
@@ -49,6 +48,7 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     values: Values
     if_match: EntityTags
     by: str
+    if_none_match: EntityTags | None = None
 
 
 WritePlan = CreatePlan | UpdatePlan
@@ -62,6 +62,13 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     given, faults = _bind(kind, body, creating=True)
     if key is not None:
         given[kind.key] = key
+        if kind.key_property.type.is_no_key(key):
+            faults.append(
+                (BAD_REQUEST, f"{kind.key} must not be {key!r}, which is none.", kind.key)
+            )
+    elif kind.key in given and kind.key_property.type.is_no_key(given[kind.key]):
+        # as good as left out: a Guid is made, and any other key is missed
+        del given[kind.key]
     for each in kind.properties:
         if each.required and each.name not in body and each.name not in given:
             faults.append(_missing(each, "is required, but was not sent."))
@@ -83,7 +90,7 @@ def _bind(
         held = kind.by_name.get(name)
         if held is None:
             faults.append(_unknown(kind, name))
-        elif _is_ignored(kind, held, creating) or _is_no_key(kind, held, value):
+        elif _is_ignored(kind, held, creating):
             continue
         elif value is None and held.required:
             empty = (
@@ -106,11 +113,6 @@ def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
     if held.modified_at:
         return not (creating and held.kept_on_create)
     return held.name == kind.key and not creating
-
-
-def _is_no_key(kind: EntityType, held: Property, value: Json) -> bool:
-    """Whether a key is the all-zero Guid, which is no reference: the record gets one of its own."""
-    return held.name == kind.key and isinstance(held.type, Guid) and value == NO_GUID
 
 
 def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:

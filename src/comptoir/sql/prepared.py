@@ -12,6 +12,13 @@ from comptoir.edm.primitive import Stored
 _SLOT = "slot_"
 
 
+class Query(msgspec.Struct, frozen=True):
+    """A statement and the values for its places: what a session runs."""
+
+    text: str
+    values: Sequence[Stored]
+
+
 class Prepared(msgspec.Struct, frozen=True):
     """A statement's text and, for each place in it, the number of the value that goes there."""
 
@@ -22,12 +29,9 @@ class Prepared(msgspec.Struct, frozen=True):
         """Put a request's values in the order of the statement's places."""
         return tuple([values[place] for place in self.places])
 
-
-class Query(msgspec.Struct, frozen=True):
-    """A statement and the values for its places: what a session runs."""
-
-    text: str
-    values: Sequence[Stored]
+    def query(self, *values: Stored) -> Query:
+        """The statement with a request's values."""
+        return Query(self.text, self.bind(values))
 
 
 class ManyQueries(msgspec.Struct, frozen=True):

@@ -54,7 +54,7 @@ class ReadStatements:
         """The statement that reads one record: no row, or one."""
         company = plan.company.id if plan.company else ""
         prepared = self._records[plan.entity_set]
-        return Query(prepared.text, prepared.bind((company, plan.key)))
+        return prepared.query(company, plan.key)
 
     def page(self, plan: PagePlan) -> Query:
         """The statement that reads the rows of a page, in order."""
@@ -63,7 +63,7 @@ class ReadStatements:
         shape = (plan.entity_set, plan.where.condition, plan.order, plan.seek is not None, keys)
         prepared = kept(self._pages, shape, self._build_page)
         values = (company, plan.limit, *(plan.seek or ()), *(plan.keys or ()), *plan.where.values)
-        return Query(prepared.text, prepared.bind(values))
+        return prepared.query(*values)
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
@@ -72,7 +72,7 @@ class ReadStatements:
         shape = (plan.entity_set, plan.where.condition, keys)
         prepared = kept(self._counts, shape, self._build_count)
         values = (company, *(plan.keys or ()), *plan.where.values)
-        return Query(prepared.text, prepared.bind(values))
+        return prepared.query(*values)
 
     def _build_record(self, entity_set: EntitySet) -> Prepared:
         source = self._sources[entity_set]

@@ -45,7 +45,7 @@ class WriteStatements:
         return kept(self._duplicates, (entity_set, rule), self._build_duplicate)
 
     def followed(self, entity_set: EntitySet, rule: Followed) -> Prepared:
-        """The value that a derivation follows: company, reference, then the values of `only`."""
+        """The value that a derivation follows: company, reference, own key, values of `only`."""
         return kept(self._followed, (entity_set, rule), self._build_followed)
 
     def highest(self, entity_set: EntitySet, name: str) -> Prepared:
@@ -106,13 +106,14 @@ class WriteStatements:
                 records.table.c[COMPANY_ID] == named("company"),
                 records.columns[rule.named_by] == named("reference"),
                 records.columns[rule.named_by] != BLANK,
+                records.columns[entity_set.type.key] != named("own_key"),
                 *(records.columns[name] == named(f"is_{name}") for name in rule.only),
             )
             .order_by(asc(records.columns[entity_set.type.key]))
             .limit(constant(1))
             .offset(constant(0))
         )
-        bound = ["company", "reference", *(f"is_{name}" for name in rule.only)]
+        bound = ["company", "reference", "own_key", *(f"is_{name}" for name in rule.only)]
         return prepare(statement, self._dialect, bound)
 
     def _build_highest(self, shape: NumberShape) -> Prepared:

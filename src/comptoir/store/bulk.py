@@ -15,7 +15,7 @@ from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
-from comptoir.store.unit import CREATE, UPDATE, Steps, next_free, run
+from comptoir.store.unit import CREATE, UPDATE, Steps, next_free
 
 LOOKUP = 500
 """How many records one statement finds."""
@@ -59,7 +59,7 @@ def matching(
         # the last is repeated, so that the statement of a whole part serves the rest as well
         part += [part[-1]] * (LOOKUP - len(part) if len(wanted) > LOOKUP else 0)
         prepared = statements.writes.matches(entity_set, names, len(part))
-        rows = yield run(prepared, company_id, *[value for values in part for value in values])
+        rows = yield prepared.query(company_id, *[value for values in part for value in values])
         for row in rows:
             found[tuple([row[at] for at in positions])] = row
     return found
@@ -147,7 +147,7 @@ class _Part:
 
     def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:
         highest = self._statements.writes.highest(self._set, name)
-        rows = yield run(highest, self._plan.company.id)
+        rows = yield highest.query(self._plan.company.id)
         numbers: list[Stored] = []
         last: Stored | None = rows[0][0]
         for _ in range(count):
@@ -186,7 +186,7 @@ class _Part:
             changed.add(kind.modified_at.name)
         names = tuple([name for name in record if name in changed])
         values = (self._plan.company.id, key, number, *[record[name] for name in names])
-        yield run(self._statements.writes.update(self._set, names), *values)
+        yield self._statements.writes.update(self._set, names).query(*values)
         self._ledger.note(number, self._set.name, key, UPDATE, self._plan.by)
         self._loaded.updated += 1
 
@@ -194,10 +194,10 @@ class _Part:
 def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
     marks = statements.service
     of_file = (plan.company.id, plan.entity_set.name, plan.digest)
-    existing = yield run(marks.load_mark, *of_file)
+    existing = yield marks.load_mark.query(*of_file)
     if plan.finishes:
-        yield run(marks.drop_load_mark, *of_file)
+        yield marks.drop_load_mark.query(*of_file)
     elif existing:
-        yield run(marks.keep_load_mark, *of_file, plan.rows_done)
+        yield marks.keep_load_mark.query(*of_file, plan.rows_done)
     else:
-        yield run(marks.add_load_mark, *of_file, plan.rows_done)
+        yield marks.add_load_mark.query(*of_file, plan.rows_done)

@@ -5,9 +5,10 @@ from collections.abc import Set as AbstractSet
 
 from comptoir.edm.entity import Computed, Followed
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 
 
@@ -31,13 +32,27 @@ def derive(
         if isinstance(rule, Computed):
             if rule.source not in changed:
                 continue
-            value: Stored | None = rule.rule(record[rule.source])
+            value: Stored | None = _computed(entity_set, record, rule)
         else:
             value = yield from _followed(company_id, entity_set, record, rule, statements)
         if value is not None and record[rule.target] != value:
             record[rule.target] = value
             derived.add(rule.target)
     return derived
+
+
+def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Computed) -> Stored:
+    value = rule.rule(record[rule.source])
+    kind = entity_set.type.by_name[rule.target].type
+    try:
+        return kind.from_text(kind.to_text(value)) if value != kind.default else value
+    except ValueFault as fault:
+        raise Refusal(
+            BAD_REQUEST,
+            f"{rule.target}, which follows from {rule.source}, {fault} Send another "
+            f"{rule.source}, or send {rule.target} as well.",
+            target=rule.source,
+        ) from None
 
 
 def _followed(
@@ -55,5 +70,6 @@ def _followed(
         own = all(record[name] == value for name, value in rule.only.items())
         return record[rule.value] if own else None
     prepared = statements.writes.followed(entity_set, rule)
-    rows = yield Query(prepared.text, prepared.bind((company_id, reference, *rule.only.values())))
+    own_key = record[entity_set.type.key]
+    rows = yield prepared.query(company_id, reference, own_key, *rule.only.values())
     return rows[0][0] if rows else None

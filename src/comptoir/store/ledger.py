@@ -13,7 +13,7 @@ import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
-from comptoir.sql.prepared import ManyQueries, Query, Statement
+from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.sql.service_tables import ServiceStatements
 
 
@@ -92,4 +92,4 @@ class Ledger:
         add, keep = statements.add_change, statements.keep_ledger
         in_order = itemgetter(*add.places)
         yield ManyQueries(add.text, list(map(in_order, self._changes)))
-        yield Query(keep.text, keep.bind((self._company_id, self._number, self._at)))
+        yield keep.query(self._company_id, self._number, self._at)

@@ -1,8 +1,9 @@
 """Brings a database to the current schema, and tells whether it has it."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from alembic import command
@@ -29,7 +30,7 @@ def migrate(database: str, model: Model, *, lock_seconds: float = 30.0) -> str:
     schema is newer than this program.
     """
     path = database_path(database)
-    _make_folder(path)
+    _make_room(path)
     # connecting by the service's own means sets the journal, and says in one line what is wrong
     connect(path, writes=True, lock_seconds=lock_seconds).close()
     try:
@@ -86,11 +87,18 @@ def _known(scripts: ScriptDirectory) -> set[str]:
     return {script.revision for script in scripts.walk_revisions()}
 
 
-def _make_folder(path: Path) -> None:
+def _make_room(path: Path) -> None:
+    """Make the file and its folder, unless they are there, such that nobody else can read them.
+
+    The files beside a database take its mode.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as fault:
         raise OperatorError(
             f"cannot make the folder {path.parent}: {fault.strerror}. Make it, or name another "
             "database."
         ) from fault
+    # whatever else is wrong with the file is told when it is opened
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

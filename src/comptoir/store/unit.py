@@ -25,7 +25,7 @@ from comptoir.plan.read import RecordPlan, Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import CreatePlan, UpdatePlan, WritePlan
 from comptoir.response.etag import entity_tag, opaque_tag
-from comptoir.sql.prepared import Prepared, Query, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
@@ -55,11 +55,6 @@ def unit_of_work(
     return _update(plan, statements, ledger)
 
 
-def run(prepared: Prepared, *values: Stored) -> Query:
-    """A statement with its values."""
-    return Query(prepared.text, prepared.bind(values))
-
-
 def _create(
     plan: CreatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
@@ -76,7 +71,7 @@ def _create(
         raise _taken(entity_set, kind.key)
     for each in kind.properties:
         if each.numbered and each.name not in given:
-            rows = yield run(statements.writes.highest(entity_set, each.name), plan.company.id)
+            rows = yield statements.writes.highest(entity_set, each.name).query(plan.company.id)
             given[each.name] = next_free(each.name, rows[0][0])
     if kind.key not in given:
         if not isinstance(kind.key_property.type, Guid):
@@ -91,7 +86,7 @@ def _create(
     stamp = kind.modified_at
     if stamp is not None and stamp.name not in given:
         record[stamp.name] = at
-    yield run(statements.writes.insert(entity_set), plan.company.id, number, *record.values())
+    yield statements.writes.insert(entity_set).query(plan.company.id, number, *record.values())
     ledger.note(number, entity_set.name, record[kind.key], CREATE, plan.by)
     return Written((number, *record.values()))
 
@@ -104,8 +99,15 @@ def _update(
     if not rows:
         raise no_record(entity_set, plan.key)
     current = rows[0]
-    if not plan.if_match.hold(opaque_tag(plan.company, current[0])):
+    tag = opaque_tag(plan.company, current[0])
+    if not plan.if_match.hold(tag):
         raise _changed(plan.company, current)
+    if plan.if_none_match is not None and plan.if_none_match.hold(tag):
+        raise Refusal(
+            ENTITY_CHANGED,
+            "The record has a tag that If-None-Match excludes. Leave that header out.",
+            target="If-None-Match",
+        )
     if plan.values.fault is not None:
         raise plan.values.fault
     record = dict(zip(kind.by_name, current[1:], strict=True))
@@ -123,8 +125,7 @@ def _update(
         record[stamp.name] = at
         changed.add(stamp.name)
     names = tuple([name for name in record if name in changed])
-    yield run(
-        statements.writes.update(entity_set, names),
+    yield statements.writes.update(entity_set, names).query(
         plan.company.id,
         plan.key,
         number,
@@ -184,7 +185,7 @@ def _check_unique(
         values = [record[name] for name in rule.properties]
         if changed.isdisjoint(rule.properties) or (rule.blank_is_free and values == [""]):
             continue
-        rows = yield run(statements.writes.duplicate(entity_set, rule), company.id, key, *values)
+        rows = yield statements.writes.duplicate(entity_set, rule).query(company.id, key, *values)
         if rows:
             raise _taken(entity_set, rule.name)
 

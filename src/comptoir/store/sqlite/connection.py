@@ -1,10 +1,13 @@
 """Connections to the file: how they are set, and what their errors mean."""
 
+import logging
 import sqlite3
 from pathlib import Path
 
 from comptoir.errors import NOT_IMPLEMENTED, UNAVAILABLE, OperatorError, Refusal
 from comptoir.sql.functions import LOWER, UPPER
+
+_log = logging.getLogger(__name__)
 
 SCHEME = "sqlite:///"
 MINIMUM_VERSION = (3, 37, 0)
@@ -68,6 +71,7 @@ def durability(connection: sqlite3.Connection) -> dict[str, str | int]:
 
 def refusal_of(fault: sqlite3.Error) -> Refusal:
     """What a client is told when a statement fails; raised with the fault as its cause."""
+    _log.error("a statement failed: %s", fault)
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
     if code in _BUSY:
         message = "Another process holds the database's lock. Try again in a moment."

@@ -11,6 +11,9 @@ from comptoir.sql.prepared import Query
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import run_statement
 
+INTERRUPT_SECONDS = 0.02
+"""How often a read that nobody waits for is told to end."""
+
 
 class Scans:
     """Runs reads that no key or index serves, without holding up the event loop."""
@@ -57,9 +60,11 @@ class Scans:
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            connection.interrupt()
-            # the connection is another's only when the thread has let go of it
-            await asyncio.wait([work])
+            # an interrupt is lost on a thread that has not begun, and the connection is another's
+            # only when the thread has let go of it
+            while not work.done():
+                connection.interrupt()
+                await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
             work.exception()
             raise
         except sqlite3.OperationalError as fault:

@@ -1,6 +1,8 @@
 """The SQLite store: a reader in the event loop, a writer thread, a few scanning threads."""
 
+import asyncio
 import secrets
+import sqlite3
 from collections.abc import AsyncIterator, Generator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -15,12 +17,12 @@ from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Query, Statement
+from comptoir.sql.prepared import Prepared, Statement
 from comptoir.sql.statements import sqlite_statements
 from comptoir.store.bulk import Loaded, load_unit, matching
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.protocol import Patience, Store, unlimited
-from comptoir.store.sqlite.connection import connect, database_path
+from comptoir.store.sqlite.connection import connect, database_path, refusal_of
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import drive
@@ -62,10 +64,10 @@ class SqliteStore(Store):
         incarnation = secrets.token_hex(4)
         prepared = self._statements.service.add_company
         at = instant(datetime.now(UTC))
-        values = prepared.bind((company_id, name, name, at, incarnation))
+        query = prepared.query(company_id, name, name, at, incarnation)
 
         def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
-            yield Query(prepared.text, values)
+            yield query
 
         await self._writer.submit(company_id, unit)
         return Company(company_id, incarnation)
@@ -92,9 +94,15 @@ class SqliteStore(Store):
 
     @override
     async def load(self, plan: LoadPlan) -> Loaded:
-        return await self._writer.submit(
+        loaded = await self._writer.submit(
             plan.company.id, partial(load_unit, plan, self._statements)
         )
+        # the rows are stored, and whoever interrupted the load is heard before the next ones
+        await asyncio.sleep(0)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        return loaded
 
     @override
     async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
@@ -111,7 +119,10 @@ class SqliteStore(Store):
         wanted: Sequence[Values],
     ) -> dict[Values, Row]:
         unit = matching(company.id, entity_set, names, list(wanted), self._statements)
-        return drive(self._lookups, unit)
+        try:
+            return drive(self._lookups, unit)
+        except sqlite3.Error as fault:
+            raise refusal_of(fault) from fault
 
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
@@ -130,5 +141,5 @@ class SqliteStore(Store):
         self._lookups.close()
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
-        query = Query(prepared.text, prepared.bind(values))
+        query = prepared.query(*values)
         return await self._reader.rows(query, unlimited)

@@ -17,7 +17,7 @@ from typing import TypeVar, cast
 from comptoir.edm.temporal import INSTANT
 from comptoir.errors import KEY_EXISTS, TOO_MANY_REQUESTS, Refusal
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Query, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ledger import Ledger
@@ -36,16 +36,23 @@ UnitFactory = Callable[[Ledger], Generator[Statement, list[Row], T]]
 class _Job:
     """A unit of work that waits, the future of whoever waits for it, and its outcome."""
 
-    __slots__ = ("company_id", "factory", "fault", "future", "result")
+    __slots__ = ("company_id", "factory", "fault", "future", "is_told", "result")
 
     def __init__(
-        self, company_id: str, factory: UnitFactory[object], future: asyncio.Future[object]
+        self, company_id: str, factory: UnitFactory[object], future: asyncio.Future[None]
     ) -> None:
         self.company_id = company_id
         self.factory = factory
         self.future = future
         self.result: object = None
         self.fault: BaseException | None = None
+        self.is_told = False
+
+    def outcome(self) -> object:
+        """The result, once it is told; raises the fault."""
+        if self.fault is not None:
+            raise self.fault
+        return self.result
 
 
 class Writer:
@@ -67,7 +74,8 @@ class Writer:
         """Run a unit of work and give its result once it is on the disk.
 
         Raises what the unit raises; `Refusal` 429 when too many wait, 503 when the transaction
-        failed. After either, nothing of the unit is stored.
+        failed. After either, nothing of the unit is stored. A cancellation does not end the wait:
+        the outcome is told as it is.
         """
         if self._waiting >= self._most_waiting:
             raise Refusal(
@@ -78,7 +86,14 @@ class Writer:
         job = _Job(company_id, factory, self._loop.create_future())
         self._waiting += 1
         self._queue.put(job)
-        return cast("T", await job.future)
+        try:
+            await job.future
+        except asyncio.CancelledError:
+            # the unit is not taken back, so whoever asked for it hears of its outcome all the same
+            if not job.is_told:
+                job.future = self._loop.create_future()
+                await job.future
+        return cast("T", job.outcome())
 
     async def stop(self) -> None:
         """Commit what waits, then end the thread and close the connection."""
@@ -113,7 +128,6 @@ class Writer:
                     run_statement(connection, statement)
             connection.execute("COMMIT")
         except sqlite3.Error as fault:
-            _log.error("a transaction of %d writes failed: %s", len(jobs), fault)
             # where even that fails, the database has rolled back by itself or is beyond help
             with suppress(sqlite3.Error):
                 connection.rollback()
@@ -143,7 +157,7 @@ class Writer:
 
     def _open_ledger(self, company_id: str) -> Ledger:
         prepared = self._statements.ledger
-        query = Query(prepared.text, prepared.bind((company_id,)))
+        query = prepared.query(company_id)
         rows = run_statement(self._connection, query)
         # a company that is being created has no ledger yet
         number, at = rows[0] if rows else (0, INSTANT.default)
@@ -152,18 +166,15 @@ class Writer:
     def _tell(self, jobs: list[_Job]) -> None:
         self._waiting -= len(jobs)
         for job in jobs:
-            if job.future.done():
-                continue
-            if job.fault is not None:
-                job.future.set_exception(job.fault)
-            else:
-                job.future.set_result(job.result)
+            job.is_told = True
+            if not job.future.done():
+                job.future.set_result(None)
 
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:
     columns = str(fault).rpartition(":")[2].split(",")
     names = [column.rpartition(".")[2].strip() for column in columns]
-    target = ", ".join(name for name in names if name != COMPANY_ID)
+    target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
     return Refusal(
         KEY_EXISTS,
         f"Another record has the same {target}, which must be unique. Send other values.",
