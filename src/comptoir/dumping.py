@@ -14,7 +14,7 @@ from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.errors import OperatorError
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Row, default_order
 from comptoir.plan.target import Company
 from comptoir.store.protocol import Store
 
@@ -59,7 +59,7 @@ class Dumper:
         """
         target = dump_file(folder, entity_set, self._form)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        pages = self._pages(entity_set)
+        pages = all_pages(self._store, entity_set, self._company, default_order(entity_set))
         first = await anext(pages, None)
         if first is None:
             return 0
@@ -85,20 +85,6 @@ class Dumper:
             ) from fault
         return count
 
-    async def _pages(self, entity_set: EntitySet) -> AsyncIterator[Sequence[Row]]:
-        order = default_order(entity_set)
-        seek: tuple[Stored, ...] | None = None
-        while True:
-            plan = PagePlan(entity_set, self._company, EVERYTHING, order, seek, PAGE)
-            count = 0
-            async for rows in self._store.page(plan):
-                if rows:
-                    count += len(rows)
-                    seek = plan.seek_behind(rows[-1])
-                    yield rows
-            if count < PAGE:
-                return
-
     def _writer(self, file: TextIO, entity_set: EntitySet) -> WriteRow:
         written = [
             (at, each)
@@ -108,6 +94,23 @@ class Dumper:
         if self._form is DumpFormat.CSV:
             return _csv_writer(file, written)
         return _ndjson_writer(file, written)
+
+
+async def all_pages(
+    store: Store, entity_set: EntitySet, company: Company | None, order: tuple[OrderKey, ...]
+) -> AsyncIterator[Sequence[Row]]:
+    """All records of a set in a total order, some at a time; a part is never empty."""
+    seek: tuple[Stored, ...] | None = None
+    while True:
+        plan = PagePlan(entity_set, company, EVERYTHING, order, seek, PAGE)
+        count = 0
+        async for rows in store.page(plan):
+            if rows:
+                count += len(rows)
+                seek = plan.seek_behind(rows[-1])
+                yield rows
+        if count < PAGE:
+            return
 
 
 def already_there(target: Path) -> OperatorError:

@@ -10,6 +10,7 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.edm.entity import EntityType, UniqueRule
 from comptoir.edm.model import EntitySet
+from comptoir.errors import OperatorError
 from comptoir.plan.load import (
     Columns,
     HeaderFault,
@@ -288,8 +289,8 @@ class _Numbering:
             given = name in rows.columns.position
             first, expected = self._first.setdefault(name, (rows.lines[0], given))
             if given != expected:
-                here, there = ("is", "not in") if given else ("is not", "in")
-                reason = f"{here} given, but {there} line {first}. Give it in every line or in none."
+                here = "is given" if given else "is not given"
+                reason = f"{here}, unlike in line {first}. Give it in every line, or in none."
                 faults += [LoadFault(line, name, reason) for line in rows.lines]
         return faults
 

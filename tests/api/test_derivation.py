@@ -6,6 +6,7 @@ import pytest
 
 from support.client import Record, record
 from support.office import Company
+from support.refusals import refusal
 
 COMPANY: Record = {"number": "C1", "type": "Company", "displayName": "Kontor AG"}
 
@@ -167,3 +168,25 @@ def test_a_free_key_in_a_create_is_used_and_a_taken_one_is_409(company: Company)
 
 def test_creates_without_a_key_get_keys_of_their_own(company: Company) -> None:
     assert len({created(company, {"displayName": "A"}) for _ in range(20)}) == 20
+
+
+def test_a_name_whose_upper_case_form_is_too_long_is_refused(company: Company) -> None:
+    """Else the record could not be loaded from its own dump: the upper-case form of ß is SS."""
+    answer = company.post("contactsExt", {"displayName": "ß" * 2_001})
+
+    assert "searchName" in refusal(answer, "BadRequest", "displayName").message
+    assert company.changes() == []
+
+
+def test_a_contact_that_was_its_own_company_does_not_follow_its_old_number(
+    company: Company,
+) -> None:
+    body = {"number": "OLD", "type": "Company", "displayName": "A", "companyNumber": "OLD"}
+    contact = record(company.post("contactsExt", body), 201)
+
+    changes = {"number": "NEW", "companyName": "kept"}
+    path = f"contactsExt({contact['id']})"
+    record(company.patch(path, changes, if_match="*"))
+    changed = record(company.patch(path, {"city": "Paris"}, if_match="*"))
+
+    assert changed["companyName"] == "kept"

@@ -8,7 +8,7 @@ from support.client import Record, record, tag_of
 from support.contract import without_control
 from support.office import Company
 from support.refusals import refusal
-from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.samples import NO_GUID, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
 from support.service import Service
 
 AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
@@ -256,3 +256,23 @@ def test_concurrent_creates_take_numbers_of_their_own(company: Company) -> None:
 
     numbers = [int(record(each, 201)["attributeId"]) for each in answers]
     assert sorted(numbers) == list(range(1, 51))
+
+
+@pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
+def test_no_record_is_made_under_a_key_that_names_none(path: str, company: Company) -> None:
+    body = {"number": "1"} if path.startswith("items") else {"symbol": "b"}
+
+    answer = company.patch(path, body, headers={"If-None-Match": "*"})
+
+    refusal(answer, "BadRequest")
+    assert company.changes() == []
+
+
+def test_an_update_is_not_done_on_a_tag_that_if_none_match_excludes(stocked: Company) -> None:
+    """RFC 9110, 13.2.2: both preconditions hold, or nothing is done."""
+    tag = tag_of(stocked.get(AGENT))
+
+    answer = stocked.patch(AGENT, {"name": "x"}, if_match=tag, headers={"If-None-Match": tag})
+
+    refusal(answer, "Request_EntityChanged", "If-None-Match")
+    assert tag_of(stocked.get(AGENT)) == tag

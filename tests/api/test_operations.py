@@ -9,13 +9,13 @@ from support.contract import FIELDS, assert_follows, without_control
 from support.office import Company
 from support.refusals import refusal
 from support.samples import (
-    NO_GUID,
     CAMPAIGN,
     CONTACT,
     CUSTOMER,
     ITEM,
     ITEM_REFERENCE,
     ITEM_TEXT,
+    NO_GUID,
     PATHS,
     SAMPLES,
     SHIPPING_AGENT,

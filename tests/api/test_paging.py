@@ -1,14 +1,19 @@
 """Pages: every record once, whatever happens between two of them."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from comptoir.plan.keyset import Continuation, encode_token
 from support.client import Query, Record, encoded, page, record
+from support.databases import FreshDatabase
 from support.office import Company
 from support.refusals import refusal
+from support.service import Service
 
 COUNT = 23
+GUID = "{:08x}-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
@@ -222,3 +227,53 @@ def test_a_page_shows_what_was_written_before_it(company: Company) -> None:
     created = record(company.post("shippingAgentsExt", {"code": "NEW"}), 201)
 
     assert [each["id"] for each in company.listed("shippingAgentsExt")] == [created["id"]]
+
+
+@pytest.mark.parametrize(("given", "sought"), [(-1, "A05"), (5, 10**30), (2**70, "A05")])
+def test_a_forged_token_is_400(given: int, sought: str | int, agents: Company) -> None:
+    """Its checksum holds no secret, so what it says is checked like any other input."""
+    query = ("shippingAgentsExt", agents.id, "", "")
+    forged = encode_token(query, Continuation(given, (sought,)))
+
+    answer = agents.get("shippingAgentsExt", {"$skiptoken": forged})
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
+
+
+def test_a_link_is_followed_however_long_the_values_that_it_carries(company: Company) -> None:
+    company.load(
+        "shippingAgentsExt",
+        *({"code": f"{number}", "name": chr(0x1F600 + number) * 4_000} for number in range(3)),
+    )
+
+    read = [each for part in pages(company, "$orderby=name", 1) for each in part]
+
+    assert [each["code"] for each in read] == ["0", "1", "2"]
+
+
+def test_the_size_that_is_applied_is_told_though_the_page_is_shorter(agents: Company) -> None:
+    answer = agents.get("shippingAgentsExt", "$top=3", {"Prefer": "odata.maxpagesize=10"})
+
+    assert answer.headers["preference-applied"] == "odata.maxpagesize=10"
+    assert len(page(answer).value) == 3
+
+
+def test_a_page_that_turns_slow_ends_early_with_a_link_to_the_rest(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    """Its status has gone out by then; nothing is lost, and the next request is told why."""
+    with Service(fresh_database, tmp_path, scan_seconds=0.000_001) as hurried:
+        company = hurried.new_company()
+        company.load(
+            "shippingAgentsExt",
+            *(
+                {"id": GUID.format(n), "code": f"{n}", "name": "hit" if n < 60 else "miss"}
+                for n in range(20_000)
+            ),
+        )
+
+        first = page(company.get("shippingAgentsExt", {"$filter": "contains(name,'hit')"}))
+
+        assert first.next_link is not None
+        assert len(first.value) == 60
+        refusal(company.follow(first.next_link), "Internal_Unavailable")

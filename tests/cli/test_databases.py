@@ -4,13 +4,17 @@ import os
 import resource
 import shutil
 import sqlite3
+import stat
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from cli.command import COMPANY, Command
+from cli.desk import Desk
+from comptoir.errors import OperatorError, Refusal
 
 IN_NEED = (
     ("load", "--company", COMPANY, "itemsExt.csv"),
@@ -31,6 +35,29 @@ def test_migrate_makes_a_database_and_may_be_repeated(command: Command) -> None:
     assert command.database.is_file()
     assert command.done("migrate").out == first.out
     assert first.out.startswith(f"sqlite:///{command.database} has schema ")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_database_is_for_its_owner_alone(command: Command) -> None:
+    database = command.folder / "data" / "new.db"
+    command.done("migrate", "--database", f"sqlite:///{database}")
+    assert (mode(database), mode(database.parent)) == (0o600, 0o700)
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE more (it)")
+        beside = [mode(path) for path in database.parent.iterdir() if path != database]
+    assert set(beside) == {0o600}
+
+
+def test_the_modes_of_what_is_there_stay(command: Command) -> None:
+    folder = command.folder / "data"
+    folder.mkdir(mode=0o755)
+    database = folder / "old.db"
+    database.touch(mode=0o644)
+    command.done("migrate", "--database", f"sqlite:///{database}")
+    assert (mode(database), mode(folder)) == (0o644, 0o755)
 
 
 @pytest.mark.usefixtures("item")
@@ -172,3 +199,32 @@ def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
     assert "cannot write" in said
     assert len(said.splitlines()) == 1, said
     assert list(out.iterdir()) == []
+
+
+def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(name: str, **options: object) -> sqlite3.Connection:
+        if not name:
+            raise sqlite3.OperationalError("unable to open database file")
+        return real(name, **options)  # type: ignore[call-overload,no-any-return]
+
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with pytest.raises(OperatorError, match="temporary folder: unable to open"):
+        desk.load("itemsExt.csv", "number\nI1\n")
+
+
+def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(desk: Desk) -> None:
+    desk.load("contactsExt.csv", "number,displayName\nK1,One\n")
+    with closing(sqlite3.connect(desk.database)) as connection:
+        # a record is still found, but not by its number
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = 'contactsExt' "
+            "AND name LIKE '%number%'"
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    with desk.database.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(b"\xff" * size)
+    with pytest.raises(Refusal, match="The database failed"):
+        desk.load("contactsExt.csv", "number,city\nK1,Bonn\n")

@@ -14,6 +14,7 @@ TEXTS = (
     'He said "no", twice',
     "two\nlines",
     "two\r\nlines and a\rreturn",
+    "only a\rreturn",
     "a, b; c\td",
     "العربية",
     "中文字符",

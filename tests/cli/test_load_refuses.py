@@ -2,6 +2,7 @@
 
 import pytest
 
+from cli.command import COMPANY, Command
 from cli.desk import Desk, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
@@ -184,3 +185,73 @@ def test_keep_good_does_not_save_a_file_that_breaks_off(desk: Desk) -> None:
     report = desk.load("customersExt.csv", 'number\nC1\n"C2\n', keep_good=True)
     assert not report.written
     assert desk.records("customersExt") == []
+
+
+NO_KEYS = {
+    "customersExt.csv": f"id\n{ID.format(1)}\n00000000-0000-0000-0000-000000000000\n",
+    "customersExt.ndjson": f'{{"id":"{ID.format(1)}"}}\n{{"id":"{ID.format(0)}"}}\n'.replace(
+        "4000-8000", "0000-0000"
+    ),
+    "unitsOfMeasureExt.csv": 'code,displayName\nPCS,Piece\n"",None\n',
+    "unitsOfMeasureExt.json": '[{"code":"PCS"},{"code":""}]',
+    "salesPricesExt.csv": "entryNo,assetNumber\n1,I1\n,I2\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_KEYS)
+def test_the_value_that_stands_for_no_key_is_none(desk: Desk, name: str) -> None:
+    report = desk.load(name, NO_KEYS[name])
+    assert reasons(report)[-1].endswith(": is empty, but every record needs it.")
+    assert desk.records(name.partition(".")[0]) == []
+
+
+def test_0_is_a_key_like_any_other_number(desk: Desk) -> None:
+    assert desk.load("salesPricesExt.csv", "entryNo\n0\n1\n").inserted == 2
+    assert desk.load("salesPricesExt.ndjson", '{"entryNo":0,"assetNumber":"I1"}\n').updated == 1
+
+
+@pytest.mark.parametrize("given_first", [True, False])
+@pytest.mark.parametrize("suffix", ["ndjson", "json"])
+def test_a_number_that_records_take_is_given_by_all_rows_or_none(
+    desk: Desk, suffix: str, given_first: bool
+) -> None:
+    rows = [f'{{"id":"{ID.format(1)}","name":"x"}}', '{"attributeId":1,"name":"y"}']
+    if given_first:
+        rows.reverse()
+    content = "\n".join(rows) if suffix == "ndjson" else f"[{','.join(rows)}]"
+    report = desk.load(f"itemAttributesExt.{suffix}", content)
+    here = "is not given" if given_first else "is given"
+    assert reasons(report) == [
+        f"2: attributeId: {here}, unlike in line 1. Give it in every line, or in none."
+    ]
+    assert desk.records("itemAttributesExt") == []
+    report = desk.load(f"itemAttributesExt.{suffix}", content, keep_good=True)
+    assert (report.inserted, report.updated, report.refused) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_a_text_without_a_limit_is_no_longer_than_a_body(desk: Desk, suffix: str) -> None:
+    fitting, longer = "A" * (1 << 20), "A" * ((1 << 20) + 4)
+    rows = {
+        "csv": f"systemId,base64Text\n{ID.format(1)},{fitting}\n{ID.format(2)},{longer}\n",
+        "ndjson": f'{{"systemId":"{ID.format(1)}","base64Text":"{fitting}"}}\n'
+        f'{{"systemId":"{ID.format(2)}","base64Text":"{longer}"}}\n',
+    }
+    name = "ItemProductTextLongContentsExt"
+    report = desk.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
+    assert reasons(report) == [
+        f"{3 if suffix == 'csv' else 2}: base64Text: holds up to 1048576 characters, as a "
+        "request's body does, but 1048580 were sent. Shorten it, or raise the setting body_bytes."
+    ]
+    assert [each["systemId"] for each in desk.records(name)] == [ID.format(1)]
+
+
+def test_the_limit_of_a_body_is_that_of_the_settings(ready: Command) -> None:
+    (ready.folder / "few.toml").write_text("body_bytes = 8\n", encoding="utf-8")
+    path = ready.folder / "ItemProductTextLongContentsExt.csv"
+    path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBBCCCC\n", encoding="utf-8")
+    result = ready.here("load", "--company", COMPANY, "--config", "few.toml", path)
+    assert result.status == 1
+    assert "base64Text: holds up to 8 characters" in result.err
+    path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBB\n", encoding="utf-8")
+    ready.done("load", "--company", COMPANY, "--config", "few.toml", path)

@@ -2,11 +2,13 @@
 
 import select
 import socket
-from contextlib import ExitStack
+import sqlite3
+from contextlib import ExitStack, closing
 
 import msgspec
 import pytest
 
+from comptoir.store.sqlite.connection import database_path
 from process.conftest import StartServer
 from support.client import record
 from support.office import Company
@@ -98,3 +100,25 @@ def test_a_stop_ends_in_time_though_a_client_never_sends_its_body(
         server.wait()
 
     assert company.changes() == []
+
+
+def test_a_write_that_a_stop_overtakes_is_answered_by_its_outcome(
+    start_server: StartServer,
+) -> None:
+    """Else a client that is told to try again makes a second record."""
+    server = start_server(stop_seconds=1.0)
+    company = server.new_company()
+    body = b'{"code": "A"}'
+    database = sqlite3.connect(database_path(server.settings.database), isolation_level=None)
+    with closing(database), begin(server, company, body) as connection:
+        database.execute("BEGIN IMMEDIATE")
+        send(connection, body)
+        server.ask_to_stop()
+        told_early, _, _ = select.select([connection], [], [], 2 * server.settings.stop_seconds)
+        assert told_early == []
+
+        database.rollback()
+
+        assert record(read_answer(connection), 201)["code"] == "A"
+        server.wait()
+    assert len(company.changes()) == 1

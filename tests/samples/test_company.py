@@ -48,6 +48,11 @@ def test_another_seed_gives_another_company(small: Company) -> None:
         assert all(one != another for one, another in zip(small[name], other[name], strict=True))
 
 
+def test_a_table_can_be_read_again() -> None:
+    for table in sample_company(SampleSize.SMALL):
+        assert list(table.rows) == list(table.rows)
+
+
 def test_a_table_is_the_same_whatever_is_read_of_the_others(small: Company) -> None:
     *_, alone = sample_company(SampleSize.SMALL)
 

@@ -18,7 +18,8 @@ def table_of(entity_set: str, size: SampleSize, seed: int) -> SampleTable:
 
 
 def chunks(table: SampleTable) -> Iterator[list[tuple[str, ...]]]:
-    while chunk := list(islice(table.rows, CHUNK)):
+    rows = iter(table.rows)
+    while chunk := list(islice(rows, CHUNK)):
         yield chunk
 
 

@@ -25,7 +25,7 @@ class Service:
     """
 
     def __init__(
-        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **limits: int
+        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **limits: float
     ) -> None:
         plain = Settings(database=fresh(folder, model), keys=str(folder / "keys"), log_level="off")
         self.settings = replace(plain, **limits)  # type: ignore[arg-type]

@@ -9,17 +9,16 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.running import database_settings, guid, need_database, opened, run
 from comptoir.config import Settings
-from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.dumping import all_pages
+from comptoir.edm.primitive import ValueFault
 from comptoir.edm.text import TEXT
 from comptoir.errors import OperatorError
 from comptoir.plan.bound import Comparison, Field, Slot
-from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Where, default_order
+from comptoir.plan.read import OrderKey, PagePlan, Where, default_order
 from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
-
-_PAGE = 1_000
 
 app = typer.Typer(
     name="company",
@@ -94,15 +93,9 @@ async def _all(settings: Settings) -> list[tuple[str, str]]:
     entity_set = MODEL.by_name[COMPANIES]
     positions = entity_set.type.position
     order = default_order(entity_set, [OrderKey("name")])
-    found: list[tuple[str, str]] = []
     async with opened(settings) as store:
-        seek: tuple[Stored, ...] | None = None
-        while True:
-            plan = PagePlan(entity_set, None, EVERYTHING, order, seek, _PAGE)
-            rows = [row async for part in store.page(plan) for row in part]
-            found += [
-                (str(row[positions["name"] + 1]), str(row[positions["id"] + 1])) for row in rows
-            ]
-            if len(rows) < _PAGE:
-                return found
-            seek = plan.seek_behind(rows[-1])
+        return [
+            (str(row[positions["name"] + 1]), str(row[positions["id"] + 1]))
+            async for rows in all_pages(store, entity_set, None, order)
+            for row in rows
+        ]

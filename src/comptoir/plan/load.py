@@ -207,12 +207,11 @@ def _column(
         stored = held.type.from_texts(cast("Sequence[str]", cells))
     else:
         stored = [held.type.from_json(cell) for cell in cells]
-    default = held.type.default
     if held is columns.entity_set.type.key_property:
-        # 0 is a key like any other, when it stands there; the empty text and the zero Guid are none
-        empty = "" in cells or (isinstance(default, str) and default in stored)
+        # an empty cell is no key of any type, though a number that is 0 is one
+        empty = "" in cells or any(map(held.type.is_no_key, stored))
     else:
-        empty = held.required and default in stored
+        empty = held.required and held.type.default in stored
     if empty:
         raise ValueFault("is empty, but every record needs it.")
     if isinstance(held.type, Text) and held.type.max_length is None:

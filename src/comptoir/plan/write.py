@@ -63,9 +63,8 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     if key is not None:
         given[kind.key] = key
         if kind.key_property.type.is_no_key(key):
-            faults.append(
-                (BAD_REQUEST, f"{kind.key} must not be {key!r}, which is none.", kind.key)
-            )
+            message = f"{kind.key} must not be {key!r}, which names no record."
+            faults.append((BAD_REQUEST, message, kind.key))
     elif kind.key in given and kind.key_property.type.is_no_key(given[kind.key]):
         # as good as left out: a Guid is made, and any other key is missed
         del given[kind.key]

@@ -1,6 +1,6 @@
 """The tables of a sample company, in an order in which each refers to earlier ones."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from comptoir.samples import (
@@ -38,11 +38,25 @@ _TABLES: tuple[tuple[str, tuple[str, ...], Callable[[World], Iterator[Row]]], ..
 
 @dataclass(frozen=True, slots=True)
 class SampleTable:
-    """One kind's records: its entity set, its columns, and the rows, which are made as read."""
+    """One kind's records: its entity set, its columns, and the rows, which are made as read.
+
+    The rows can be read more than once, and are the same each time.
+    """
 
     entity_set: str
     columns: tuple[str, ...]
-    rows: Iterator[Row]
+    rows: Iterable[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a table, made anew at each reading."""
+
+    make: Callable[[World], Iterator[Row]]
+    world: World
+
+    def __iter__(self) -> Iterator[Row]:
+        return self.make(self.world)
 
 
 def sample_company(size: SampleSize, seed: int = 1) -> Iterator[SampleTable]:
@@ -51,4 +65,4 @@ def sample_company(size: SampleSize, seed: int = 1) -> Iterator[SampleTable]:
     Each table may be read, in part or not at all, whatever happens to the others.
     """
     made = world(size, seed)
-    return (SampleTable(name, columns, rows(made)) for name, columns, rows in _TABLES)
+    return (SampleTable(name, columns, _Rows(rows, made)) for name, columns, rows in _TABLES)

@@ -78,7 +78,7 @@ class FileSource:
 
 
 class TableSource:
-    """The rows of a table in text form, which `rows` makes anew at each call.
+    """The rows of a table in text form, the same at each reading.
 
     `identity` says what they are: tables that have it in common have the same rows.
     """
@@ -87,7 +87,7 @@ class TableSource:
         self,
         identity: str,
         columns: tuple[str, ...],
-        rows: Callable[[], Iterable[Sequence[str]]],
+        rows: Iterable[Sequence[str]],
     ) -> None:
         self._identity = identity
         self._columns = columns
@@ -103,7 +103,7 @@ class TableSource:
 
     def chunks(self) -> Iterator[Chunk]:
         """The table's rows, counted from 1."""
-        rows = iter(self._rows())
+        rows = iter(self._rows)
         done = 0
         while part := list(islice(rows, ROWS_PER_CHUNK)):
             lines = range(done + 1, done + len(part) + 1)

@@ -56,29 +56,28 @@ class Scans:
         loop = asyncio.get_running_loop()
         connection = self._idle.pop()
         work = loop.run_in_executor(self._threads, run_statement, connection, query)
-        limit = loop.call_later(self._seconds, connection.interrupt)
         try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
+            await asyncio.wait([work], timeout=self._seconds)
+        finally:
             # an interrupt is lost on a thread that has not begun, and the connection is another's
             # only when the thread has let go of it
             while not work.done():
                 connection.interrupt()
                 await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
-            work.exception()
-            raise
-        except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise refusal_of(fault) from fault
-            raise Refusal(
-                UNAVAILABLE,
-                f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by "
-                "the key.",
-                headers={"Retry-After": "5"},
-            ) from fault
-        finally:
-            limit.cancel()
             self._idle.append(connection)
+            fault = work.exception()
+        if fault is None:
+            return work.result()
+        if not isinstance(fault, sqlite3.Error):
+            raise fault
+        if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise refusal_of(fault) from fault
+        raise Refusal(
+            UNAVAILABLE,
+            f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by the "
+            "key.",
+            headers={"Retry-After": "5"},
+        ) from fault
 
     async def stop(self) -> None:
         """Wait for the reads under way, then close the connections."""
