@@ -272,8 +272,12 @@ def test_a_page_that_turns_slow_ends_early_with_a_link_to_the_rest(
             ),
         )
 
-        first = page(company.get("shippingAgentsExt", {"$filter": "contains(name,'hit')"}))
+        # every record costs so much that the scan of all of them cannot end in time
+        name = "toupper(" * 40 + "name" + ")" * 40
+        query = {"$filter": f"contains({name},'HIT')"}
+
+        first = page(company.get("shippingAgentsExt", query))
 
         assert first.next_link is not None
-        assert len(first.value) == 60
+        assert 0 < len(first.value) <= 60
         refusal(company.follow(first.next_link), "Internal_Unavailable")

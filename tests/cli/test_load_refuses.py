@@ -4,6 +4,7 @@ import pytest
 
 from cli.command import COMPANY, Command
 from cli.desk import Desk, reasons
+from comptoir.edm.scalar import NO_GUID
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
@@ -188,10 +189,8 @@ def test_keep_good_does_not_save_a_file_that_breaks_off(desk: Desk) -> None:
 
 
 NO_KEYS = {
-    "customersExt.csv": f"id\n{ID.format(1)}\n00000000-0000-0000-0000-000000000000\n",
-    "customersExt.ndjson": f'{{"id":"{ID.format(1)}"}}\n{{"id":"{ID.format(0)}"}}\n'.replace(
-        "4000-8000", "0000-0000"
-    ),
+    "customersExt.csv": f"id\n{ID.format(1)}\n{NO_GUID}\n",
+    "customersExt.ndjson": f'{{"id":"{ID.format(1)}"}}\n{{"id":"{NO_GUID}"}}\n',
     "unitsOfMeasureExt.csv": 'code,displayName\nPCS,Piece\n"",None\n',
     "unitsOfMeasureExt.json": '[{"code":"PCS"},{"code":""}]',
     "salesPricesExt.csv": "entryNo,assetNumber\n1,I1\n,I2\n",
@@ -239,10 +238,9 @@ def test_a_text_without_a_limit_is_no_longer_than_a_body(desk: Desk, suffix: str
     }
     name = "ItemProductTextLongContentsExt"
     report = desk.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
-    assert reasons(report) == [
-        f"{3 if suffix == 'csv' else 2}: base64Text: holds up to 1048576 characters, as a "
-        "request's body does, but 1048580 were sent. Shorten it, or raise the setting body_bytes."
-    ]
+    (reason,) = reasons(report)
+    assert reason.startswith(f"{3 if suffix == 'csv' else 2}: base64Text: holds up to 1048576 char")
+    assert reason.endswith("1048580 were sent. Shorten it, or raise the setting body_bytes.")
     assert [each["systemId"] for each in desk.records(name)] == [ID.format(1)]
 
 
