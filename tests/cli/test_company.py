@@ -3,6 +3,7 @@
 import pytest
 
 from cli.command import COMPANY, Command
+from comptoir import dumping
 from comptoir.edm.scalar import is_guid
 
 
@@ -12,6 +13,14 @@ def test_a_company_is_made_and_listed_with_its_id_last(command: Command) -> None
     second = command.done("company", "create", "Acme", "--id", COMPANY.upper())
     assert second.last == f"Acme {COMPANY}"
     assert command.done("company", "list").out.splitlines() == [second.last, first.last]
+
+
+def test_more_than_a_page_of_companies_is_listed(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumping, "PAGE", 2)
+    made = [command.done("company", "create", f"Acme {at}").last for at in range(5)]
+    assert command.done("company", "list").out.splitlines() == made
 
 
 def test_two_companies_may_have_one_name(command: Command) -> None:

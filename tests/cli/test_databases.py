@@ -216,15 +216,15 @@ def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.M
 def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(desk: Desk) -> None:
     desk.load("contactsExt.csv", "number,displayName\nK1,One\n")
     with closing(sqlite3.connect(desk.database)) as connection:
-        # a record is still found, but not by its number
-        (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND tbl_name = 'contactsExt' "
-            "AND name LIKE '%number%'"
-        ).fetchone()
+        # a record is still found by its key, but by nothing else
+        roots = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name GLOB '?x_contactsExt_*'"
+        ).fetchall()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     with desk.database.open("r+b") as file:
-        file.seek((root - 1) * size)
-        file.write(b"\xff" * size)
+        for (root,) in roots:
+            file.seek((root - 1) * size)
+            file.write(b"\xff" * size)
     with pytest.raises(Refusal, match="The database failed"):
         desk.load("contactsExt.csv", "number,city\nK1,Bonn\n")

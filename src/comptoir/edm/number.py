@@ -48,11 +48,6 @@ class Int32(_Number):
     def __init__(self, *, digits: bool = False) -> None:
         self.digits = digits
 
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
-
     @override
     def from_json(self, value: Json) -> Stored:
         if self.digits and isinstance(value, str):
@@ -109,12 +104,6 @@ class DecimalNumber(_Number):
     expected = "a number"
     precision = _DIGITS
     scale = SCALE
-
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        largest = _LARGEST // _UNIT
-        return {"type": "number", "minimum": -largest - 1, "maximum": largest + 1}
 
     @override
     def from_number(self, number: Decimal) -> Stored:

@@ -44,11 +44,6 @@ class PrimitiveType(ABC):
     to_wire: Callable[[Stored], Wire] | None = None
     """Stored to wire form; None when the two are the same."""
 
-    @property
-    @abstractmethod
-    def json_schema(self) -> dict[str, str | int | float]:
-        """The JSON Schema of the wire form."""
-
     @abstractmethod
     def from_json(self, value: Json) -> Stored:
         """Wire form to stored form; raises `ValueFault`."""

@@ -24,11 +24,6 @@ class Guid(PrimitiveType):
     no_value = f'"{NO_GUID}"'
     expected = "a Guid"
 
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "string", "format": "uuid"}
-
     @override
     def is_no_key(self, stored: Stored) -> bool:
         return stored == NO_GUID
@@ -55,11 +50,6 @@ class Boolean(PrimitiveType):
     default = 0
     no_value = "false"
     expected = "true or false"
-
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "boolean"}
 
     @override
     def from_json(self, value: Json) -> Stored:

@@ -37,11 +37,6 @@ class Date(_Temporal):
     expected = "a date"
     form = '"2026-01-31"'
 
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "string", "format": "date"}
-
     @override
     def from_text(self, text: str) -> Stored:
         if _DATE.fullmatch(text) is None:
@@ -61,11 +56,6 @@ class DateTimeOffset(_Temporal):
     no_value = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
     form = '"2026-01-31T12:30:00.000Z"'
-
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "string", "format": "date-time"}
 
     @override
     def from_text(self, text: str) -> Stored:

@@ -29,13 +29,6 @@ class Text(PrimitiveType):
     def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
         self.max_length = max_length
 
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        if self.max_length is None:
-            return {"type": "string"}
-        return {"type": "string", "maxLength": self.max_length}
-
     @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, str):
@@ -81,11 +74,6 @@ class Base64Text(Text):
 
     def __init__(self) -> None:
         super().__init__(max_length=None)
-
-    @property
-    @override
-    def json_schema(self) -> dict[str, str | int | float]:
-        return {"type": "string", "contentEncoding": "base64"}
 
     @override
     def from_text(self, text: str) -> Stored:
