@@ -1,6 +1,6 @@
 """Statements that write records, keep the change log, and look up what a write decides on."""
 
-from sqlalchemy import asc, func, insert, select, tuple_, update
+from sqlalchemy import and_, asc, func, insert, or_, select, update
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.entity import Followed, UniqueRule
@@ -132,12 +132,22 @@ class WriteStatements:
             [slot(row * len(names) + number) for number in range(len(names))]
             for row in range(count)
         ]
-        holds = (
-            columns[0].in_([row[0] for row in wanted])
-            if len(names) == 1
-            else tuple_(*columns).in_([tuple_(*row) for row in wanted])
+        company = records.table.c[COMPANY_ID] == named("company")
+        if len(names) == 1:
+            holds = and_(company, columns[0].in_([row[0] for row in wanted]))
+        else:
+            # written out with the company in each, since only so SQLite looks each up by the index
+            holds = or_(
+                *(
+                    and_(company, *(held == each for held, each in zip(columns, row, strict=True)))
+                    for row in wanted
+                )
+            )
+        blank_is_free = any(
+            rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names
         )
-        statement = select(records.table.c[VERSION], *records.columns.values()).where(
-            records.table.c[COMPANY_ID] == named("company"), holds
-        )
+        if blank_is_free:
+            # the rule's index is partial, and only a statement that says so may use it
+            holds = and_(holds, columns[0] != BLANK)
+        statement = select(records.table.c[VERSION], *records.columns.values()).where(holds)
         return prepare(statement, self._dialect, ("company",))
