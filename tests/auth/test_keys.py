@@ -2,10 +2,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Barrier
 
 import pytest
@@ -124,10 +126,23 @@ def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     assert f"{obstacle} is not usable" in refusal_of(obstacle)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unwritable to root")
-def test_an_unwritable_directory_is_refused(directory: Path) -> None:
-    directory.mkdir(mode=0o500, parents=True)
-    assert f"{directory} is not usable" in refusal_of(directory)
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Without the rights of root, to whom nothing is unwritable; others are themselves."""
+    own = os.geteuid()
+    if own == 0:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(own)
+
+
+def test_an_unwritable_directory_is_refused() -> None:
+    with as_nobody(), TemporaryDirectory() as own:
+        directory = Path(own) / "keys"
+        directory.mkdir(mode=0o500)
+        assert f"{directory} is not usable" in refusal_of(directory)
 
 
 @pytest.mark.parametrize(
