@@ -8,18 +8,19 @@ from comptoir.edm.scalar import is_guid
 
 
 def test_a_company_is_made_and_listed_with_its_id_last(command: Command) -> None:
-    first = command.done("company", "create", "Zebra & Söhne")
-    assert is_guid(first.last_word)
-    second = command.done("company", "create", "Acme", "--id", COMPANY.upper())
-    assert second.last == f"Acme {COMPANY}"
-    assert command.done("company", "list").out.splitlines() == [second.last, first.last]
+    first = command.done("company", "create", "Zebra & Söhne").last
+    assert is_guid(first)
+    second = command.done("company", "create", "Acme", "--id", COMPANY.upper()).last
+    assert second == COMPANY
+    listed = command.done("company", "list").out.splitlines()
+    assert listed == [f"Acme {second}", f"Zebra & Söhne {first}"]
 
 
 def test_more_than_a_page_of_companies_is_listed(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dumping, "PAGE", 2)
-    made = [command.done("company", "create", f"Acme {at}").last for at in range(5)]
+    made = [f"Acme {at} {command.done('company', 'create', f'Acme {at}').last}" for at in range(5)]
     assert command.done("company", "list").out.splitlines() == made
 
 

@@ -40,13 +40,13 @@ def create(
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a company, and print its id last. A new embedded database is made as well."""
+    """Make a company, and print its id on the last line. A new embedded database is made as well."""
     settings = database_settings(database, config)
     checked_name(name)
     wanted = guid(company_id) if company_id is not None else str(uuid4())
     migrate(settings.database, MODEL)
     run(lambda: _create(settings, wanted, name))
-    typer.echo(f"{name} {wanted}")
+    typer.echo(f"{name}\n{wanted}")
 
 
 @app.command("list")

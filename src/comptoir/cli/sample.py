@@ -53,12 +53,12 @@ def sample(
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a sample company, and print its id last. A new embedded database is made as well."""
+    """Make a sample company, and print its id on the last line. A new embedded database is made as well."""
     settings = database_settings(database, config)
     checked_name(company_name)
     migrate(settings.database, MODEL)
     company_id = run(lambda: _sample(settings, company_name, size, seed))
-    typer.echo(f"{company_name} {company_id}")
+    typer.echo(f"{company_name}\n{company_id}")
 
 
 async def _sample(settings: Settings, name: str, size: SampleSize, seed: int) -> str:
