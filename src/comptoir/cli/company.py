@@ -40,7 +40,7 @@ def create(
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a company, and print its id on the last line. A new embedded database is made as well."""
+    """Make a company, and print its id on a line of its own. Makes a new database as well."""
     settings = database_settings(database, config)
     checked_name(name)
     wanted = guid(company_id) if company_id is not None else str(uuid4())

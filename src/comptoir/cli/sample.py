@@ -53,7 +53,7 @@ def sample(
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a sample company, and print its id on the last line. A new embedded database is made as well."""
+    """Make a sample company, and print its id last. Makes a new database as well."""
     settings = database_settings(database, config)
     checked_name(company_name)
     migrate(settings.database, MODEL)
