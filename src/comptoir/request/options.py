@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -51,6 +51,9 @@ class QueryOptions(msgspec.Struct, frozen=True):
 
 NO_OPTIONS = QueryOptions()
 
+NAMES_KEPT = 256
+"""How many names of options are kept with what they mean."""
+
 QUERIES_KEPT = 1_000
 """How many parsed query strings are kept, for those who ask again."""
 
@@ -82,6 +85,7 @@ def parse_options(query: str) -> QueryOptions:
     return _typed(texts)
 
 
+@lru_cache(NAMES_KEPT)
 def system_name(name: str) -> str | None:
     """The system option that a name means, None for a custom option; raises `Refusal` (400)."""
     lowered = name.strip().lower()
@@ -129,8 +133,11 @@ def _whole(name: str, text: str) -> int:
 
 
 def _decoded(text: str) -> str:
+    if text.isascii() and "%" not in text and "+" not in text:
+        return text
     try:
-        return unquote_plus(text, errors="strict")
+        # a server hands over bytes as Latin-1; those that a client did not encode are UTF-8 too
+        return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
     except UnicodeDecodeError:
         raise Refusal(
             INVALID_URL, f"The percent-encoding of {text[:40]!r} in the query is not UTF-8."
