@@ -183,8 +183,9 @@ class Loader:
         self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[Values | None]
     ) -> dict[Values | None, Row]:
         wanted = [each for each in identities if each is not None]
-        found = await self._store.matching(self._company, entity_set, rule.properties, wanted)
-        return {values: row for values, row in found.items()}  # noqa: C416 - wider keys
+        found: dict[Values | None, Row] = {}
+        found.update(await self._store.matching(self._company, entity_set, rule.properties, wanted))
+        return found
 
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[Values | None]
@@ -335,10 +336,10 @@ class _Register:
             if values is not None
         ]
         before = self._kept.total_changes
-        self._kept.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608
+        self._kept.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608 - ours
         if self._kept.total_changes - before == len(entries):
             return []
-        find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608
+        find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608 - the name is ours
         faults: list[LoadFault] = []
         for identity, line in entries:
             first = self._kept.execute(find, (identity,)).fetchone()[0]

@@ -56,8 +56,8 @@ class Edge:
             # the server stops and waits no longer: the client is told, in the form of every error
             await _send(error_answer(_stopping()), send, exchange)
             raise
-        except Exception:  # noqa: BLE001
-            # the last resort: whatever failed, the client gets an error body and the log the cause
+        except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
+            # whatever failed, the client gets an error body
             _log.exception("request %s failed", exchange.id)
             answer = error_answer(
                 Refusal(
@@ -67,7 +67,7 @@ class Edge:
             )
         try:
             await _send(answer, send, exchange)
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # the head has gone out with its status; an answer that breaks off tells the client
             _log.exception("the answer to request %s broke off", exchange.id)
             exchange.status = INTERNAL_ERROR.status

@@ -32,6 +32,7 @@ class Protocol(HttpToolsProtocol):
     """What has come in since the last request ended; -1 while a body comes in."""
     too_large = False
 
+    # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(GatheringTransport(transport))

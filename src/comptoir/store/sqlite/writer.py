@@ -127,12 +127,13 @@ class Writer:
                 for statement in ledger.closing(self._statements):
                     run_statement(connection, statement)
             connection.execute("COMMIT")
-        except sqlite3.Error as fault:
+        except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
             # where even that fails, the database has rolled back by itself or is beyond help
             with suppress(sqlite3.Error):
                 connection.rollback()
+            told = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
             for job in jobs:
-                job.fault = refusal_of(fault)
+                job.fault = told
 
     def _run(self, job: _Job, ledgers: dict[str, Ledger]) -> None:
         connection = self._connection
@@ -147,8 +148,8 @@ class Writer:
             job.fault = _taken(fault)
         except sqlite3.Error:
             raise
-        except Exception as fault:  # noqa: BLE001
-            # whatever it is, it belongs to whoever waits for this unit, not to its neighbours
+        except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
+            # its neighbours in the transaction have no part in it
             job.fault = fault
         if job.fault is not None:
             connection.execute("ROLLBACK TO unit")
