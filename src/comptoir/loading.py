@@ -183,9 +183,9 @@ class Loader:
         self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[Values | None]
     ) -> dict[Values | None, Row]:
         wanted = [each for each in identities if each is not None]
-        found: dict[Values | None, Row] = {}
-        found.update(await self._store.matching(self._company, entity_set, rule.properties, wanted))
-        return found
+        found = await self._store.matching(self._company, entity_set, rule.properties, wanted)
+        # copied, since a row without an identity is looked up too, and dict's keys are invariant
+        return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
 
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[Values | None]
