@@ -1,6 +1,13 @@
 """The contacts: companies and persons whom the company deals with."""
 
-from comptoir.edm.entity import Computed, EntityType, Followed, Property, UniqueRule
+from comptoir.edm.entity import (
+    Computed,
+    EntityType,
+    Followed,
+    NavigationProperty,
+    Property,
+    UniqueRule,
+)
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.edm.scalar import BOOLEAN, GUID
@@ -70,6 +77,23 @@ CONTACT = EntityType(
             value="displayName",
             only={"type": "Company"},
             meaning="the displayName of the contact of type Company that companyNumber names",
+        ),
+    ),
+    navigation=(
+        NavigationProperty(
+            "company",
+            "contactsExt",
+            ("companyNumber", "number"),
+            "The contact of type Company that companyNumber names.",
+            collection=False,
+            only={"type": "Company"},
+        ),
+        NavigationProperty(
+            "people",
+            "contactsExt",
+            ("number", "companyNumber"),
+            "The contacts of type Person whose companyNumber names this contact.",
+            only={"type": "Person"},
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """The customers: read-only over HTTP, filled by loading."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.model import EntitySet
 from comptoir.edm.number import DECIMAL
 from comptoir.edm.scalar import BOOLEAN, GUID
@@ -56,6 +56,15 @@ CUSTOMER = EntityType(
         Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
     ),
     unique=(UniqueRule(("number",), blank_is_free=True),),
+    navigation=(
+        NavigationProperty(
+            "salesPrices",
+            "salesPricesExt",
+            ("number", "sourceNumber"),
+            "The sales prices of this customer.",
+            only={"sourceType": "Customer"},
+        ),
+    ),
 )
 
 ENTITY_SET = EntitySet("customersExt", CUSTOMER, read_only=True)

@@ -1,6 +1,6 @@
 """The items, from which the filtered item attributes are computed."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.model import EntitySet
 from comptoir.edm.scalar import GUID
 from comptoir.edm.temporal import INSTANT
@@ -17,6 +17,33 @@ ITEM = EntityType(
         Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
     ),
     unique=(UniqueRule(("number",)),),
+    navigation=(
+        NavigationProperty(
+            "references",
+            "itemReferencesExt",
+            ("number", "itemNo"),
+            "The numbers by which others know the item.",
+        ),
+        NavigationProperty(
+            "translations",
+            "itemTranslationsExt",
+            ("number", "itemNo"),
+            "The item's descriptions in other languages.",
+        ),
+        NavigationProperty(
+            "prices",
+            "salesPricesExt",
+            ("number", "assetNumber"),
+            "The item's sales prices.",
+            only={"assetType": "Item"},
+        ),
+        NavigationProperty(
+            "attributes",
+            "itemAttributeValuesExt",
+            ("number", "itemNo"),
+            "The attributes that the item carries.",
+        ),
+    ),
 )
 
 ENTITY_SET = EntitySet("itemsExt", ITEM)

@@ -1,4 +1,4 @@
-"""What a kind of record is: Property, UniqueRule, Derivation, EntityType (CSDL 4.01, section 6)."""
+"""What a kind is: Property, NavigationProperty, rules, EntityType (CSDL 4.01, sections 6 to 8)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +25,23 @@ class Property:
     numbered: bool = False
     secret: bool = False
     suggested: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NavigationProperty:
+    """A relation to records of a set: those whose properties equal the record's own.
+
+    `on` pairs a property of the record with one of the related records; a blank value relates to
+    nothing. The related records' other properties equal `only`. A relation to many is a
+    `collection`, one to a single record finds at most one.
+    """
+
+    name: str
+    target: str
+    on: tuple[str, str]
+    description: str = ""
+    collection: bool = True
+    only: Mapping[str, Stored] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,12 +103,15 @@ class EntityType:
     unique: tuple[UniqueRule, ...] = ()
     indexes: tuple[tuple[str, ...], ...] = ()
     derivations: tuple[Derivation, ...] = ()
+    navigation: tuple[NavigationProperty, ...] = ()
     by_name: Mapping[str, Property] = field(init=False)
+    related: Mapping[str, NavigationProperty] = field(init=False)
     position: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         names = [each.name for each in self.properties]
         object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
+        object.__setattr__(self, "related", {each.name: each for each in self.navigation})
         object.__setattr__(self, "position", {name: at for at, name in enumerate(names)})
 
     @property

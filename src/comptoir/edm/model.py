@@ -103,6 +103,13 @@ class Model:
                 yield "the view's columns are not its properties, or not the base's"
             if not entity_set.read_only:
                 yield "a view is read-only"
+        for each in entity_set.type.navigation:
+            target = self.by_name.get(each.target)
+            own, other = each.on
+            if target is None or not {other, *each.only} <= set(target.type.by_name):
+                yield f"the navigation {each.name} leads to {each.target}, which lacks a property"
+            elif own not in entity_set.type.by_name or each.name in entity_set.type.by_name:
+                yield f"the navigation {each.name} starts at no property, or has the name of one"
         if pairs is not None:
             carrier = self.by_name.get(pairs.carrier)
             needed = {pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value}
