@@ -1,0 +1,97 @@
+"""What a verb is given: the request, what its path means, and the means to answer it."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from comptoir.auth import Principal
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet, Model
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.plan.target import Company, Target
+from comptoir.request.expression import ExpressionLimits
+from comptoir.request.headers import Headers, metadata_level
+from comptoir.request.options import NO_OPTIONS, QueryOptions
+from comptoir.response.answer import Answer, Header
+from comptoir.response.records import RecordWriter
+from comptoir.store.protocol import Patience, Store
+
+
+class Request(msgspec.Struct):
+    """A request on the interface: `path` and `query` are percent-encoded, the path without base.
+
+    `read_body` reads the body, within the limit, when an operation gets to it; `patience` awaits
+    long reads while the client does.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    principal: Principal
+    read_body: Callable[[], Awaitable[bytes]]
+    patience: Patience
+
+
+class Runtime:
+    """What all verbs work with: the model, the store that holds its records, the settings."""
+
+    def __init__(self, model: Model, store: Store, settings: Settings) -> None:
+        self.model = model
+        self.store = store
+        self.settings = settings
+        self.base_url = settings.base_url
+        self.limits = ExpressionLimits(
+            nodes=settings.expression_nodes,
+            depth=settings.expression_depth,
+            in_list=settings.expression_list,
+        )
+        self._writers: dict[tuple[EntitySet, str], RecordWriter] = {}
+
+    def writer(self, entity_set: EntitySet, headers: Headers) -> RecordWriter:
+        """What writes a set's records in the format that a request accepts; else `Refusal`."""
+        level = metadata_level(headers)
+        writer = self._writers.get((entity_set, level))
+        if writer is None:
+            writer = self._writers[entity_set, level] = RecordWriter(entity_set, level)
+        return writer
+
+
+class Context(msgspec.Struct):
+    """A request with what its path turned out to mean."""
+
+    request: Request
+    target: Target
+    company: Company | None
+    records: RecordWriter
+
+    @property
+    def entity_set(self) -> EntitySet:
+        """The set that the path names."""
+        return self.target.entity_set
+
+    def under(self) -> Company:
+        """The company that a write is under."""
+        if self.company is None:
+            raise LookupError(f"{self.entity_set.name} is written under no company")
+        return self.company
+
+    def headers(self) -> list[Header]:
+        """The headers of an answer with records."""
+        return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
+
+
+Verb = Callable[[Context], Awaitable[Answer]]
+"""Answers a request whose path and method are in order; raises `Refusal`."""
+
+
+def refuse_options(options: QueryOptions, what: str) -> None:
+    """Raise `Refusal` (400) for query options where none apply."""
+    if options is NO_OPTIONS:
+        return
+    for name in options.given:
+        raise Refusal(
+            INVALID_URL,
+            f"{name} applies to a collection, not to {what}. Leave it out.",
+            target=name,
+        )
