@@ -8,7 +8,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.orders import bind_orderby
-from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, default_order
+from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, Within, default_order
 from comptoir.plan.target import Company
 from comptoir.plan.templates import filter_where
 from comptoir.request.expression import ExpressionLimits
@@ -42,10 +42,12 @@ def bind_page(
     keys: tuple[Stored, ...] | None,
     page_size: int,
     limits: ExpressionLimits,
+    within: Within = (),
+    skip: int = 0,
 ) -> Page:
-    """The page that the options ask for, of the records with these keys, or of all of them.
+    """The page that the options ask for, of the records with these keys and values, or of all.
 
-    Raises `Refusal` for options that do not fit the set.
+    The first `skip` records stand on no page. Raises `Refusal` for options that do not fit the set.
     """
     where = EVERYTHING
     if options.filter is not None:
@@ -58,13 +60,16 @@ def bind_page(
         company.id if company else "",
         options.filter or "",
         options.orderby or "",
+        *[f"{name}={value}" for name, value in within],
     )
     continuation = Continuation(0, ())
     if options.skiptoken is not None:
         continuation = decode_token(options.skiptoken, query, entity_set.type, order)
+        skip = 0
     size, limit = page_size, page_size + 1
     if options.top is not None and options.top - continuation.given <= page_size:
         size = limit = max(options.top - continuation.given, 0)
-    plan = PagePlan(entity_set, company, where, order, continuation.seek or None, limit, keys)
-    count = CountPlan(entity_set, company, where, keys) if options.count else None
+    seek = continuation.seek or None
+    plan = PagePlan(entity_set, company, where, order, seek, limit, keys, within, skip)
+    count = CountPlan(entity_set, company, where, keys, within) if options.count else None
     return Page(plan, size, continuation.given, query, count)

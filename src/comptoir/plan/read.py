@@ -12,6 +12,9 @@ from comptoir.plan.target import Company
 Row = tuple[Stored, ...]
 """A record as read: its version, then its properties in the contract's order."""
 
+Within = tuple[tuple[str, Stored], ...]
+"""Properties and the values that they must have: what narrows a collection to a part of it."""
+
 
 class OrderKey(msgspec.Struct, frozen=True):
     """A property to sort by, and which way."""
@@ -42,7 +45,8 @@ class PagePlan(msgspec.Struct, frozen=True):
     """The records of a page, in order, from behind the record with the values of `seek` on.
 
     The order always ends in the key, so no two records are equal in it. `limit` is how many
-    records to fetch, `keys` narrows the collection to the records with these keys.
+    records to fetch, behind the first `skip`; `keys` narrows the collection to the records with
+    these keys, `within` to those whose properties have these values.
     """
 
     entity_set: EntitySet
@@ -52,6 +56,8 @@ class PagePlan(msgspec.Struct, frozen=True):
     seek: tuple[Stored, ...] | None
     limit: int
     keys: tuple[Stored, ...] | None = None
+    within: Within = ()
+    skip: int = 0
 
     def seek_behind(self, row: Row) -> tuple[Stored, ...]:
         """The values of a row that a page which continues behind it seeks."""
@@ -60,12 +66,13 @@ class PagePlan(msgspec.Struct, frozen=True):
 
 
 class CountPlan(msgspec.Struct, frozen=True):
-    """How many records a condition holds for, of those with these keys, or of all."""
+    """How many records a condition holds for, of those with these keys and values, or of all."""
 
     entity_set: EntitySet
     company: Company | None
     where: Where
     keys: tuple[Stored, ...] | None = None
+    within: Within = ()
 
 
 def default_order(entity_set: EntitySet, keys: Sequence[OrderKey] = ()) -> tuple[OrderKey, ...]:

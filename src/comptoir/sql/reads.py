@@ -7,8 +7,9 @@ from sqlalchemy import ColumnElement, and_, false, func, or_, select
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Condition
-from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan
+from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
 from comptoir.sql.conditions import conditioned
 from comptoir.sql.functions import FunctionTable
 from comptoir.sql.prepared import Prepared, Query, constant, named, prepare
@@ -20,8 +21,9 @@ SHAPES_KEPT = 2_000
 
 Shape = TypeVar("Shape")
 Keys = int | None
-PageShape = tuple[EntitySet, Condition | None, tuple[OrderKey, ...], bool, Keys]
-CountShape = tuple[EntitySet, Condition | None, Keys]
+Names = tuple[str, ...]
+PageShape = tuple[EntitySet, Condition | None, tuple[OrderKey, ...], bool, Keys, Names, bool]
+CountShape = tuple[EntitySet, Condition | None, Keys, Names]
 
 
 def kept(
@@ -60,18 +62,21 @@ class ReadStatements:
         """The statement that reads the rows of a page, in order."""
         company = plan.company.id if plan.company else ""
         keys = None if plan.keys is None else len(plan.keys)
-        shape = (plan.entity_set, plan.where.condition, plan.order, plan.seek is not None, keys)
+        seeks, names, inner = plan.seek is not None, _names(plan.within), _values(plan.within)
+        where = plan.where
+        shape = (plan.entity_set, where.condition, plan.order, seeks, keys, names, plan.skip > 0)
         prepared = kept(self._pages, shape, self._build_page)
-        values = (company, plan.limit, *(plan.seek or ()), *(plan.keys or ()), *plan.where.values)
+        seek = plan.seek or ()
+        values = (company, plan.limit, plan.skip, *inner, *seek, *(plan.keys or ()), *where.values)
         return prepared.query(*values)
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
         company = plan.company.id if plan.company else ""
         keys = None if plan.keys is None else len(plan.keys)
-        shape = (plan.entity_set, plan.where.condition, keys)
+        shape = (plan.entity_set, plan.where.condition, keys, _names(plan.within))
         prepared = kept(self._counts, shape, self._build_count)
-        values = (company, *(plan.keys or ()), *plan.where.values)
+        values = (company, *_values(plan.within), *(plan.keys or ()), *plan.where.values)
         return prepared.query(*values)
 
     def _build_record(self, entity_set: EntitySet) -> Prepared:
@@ -80,10 +85,10 @@ class ReadStatements:
         return prepare(statement, self._dialect, ("company", "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
-        entity_set, condition, order, seeks, keys = shape
-        source, holds = self._conditioned(entity_set, condition, keys)
+        entity_set, condition, order, seeks, keys, within, skips = shape
+        source, holds = self._conditioned(entity_set, condition, keys, within)
         statement = select(*source.row).where(*_under_company(source), *holds)
-        names = ["company", "limit"]
+        names = ["company", "limit", "skip", *_within_names(within)]
         if seeks:
             names += [f"seek_{number}" for number in range(len(order))]
             statement = statement.where(_behind(source, order))
@@ -98,29 +103,44 @@ class ReadStatements:
                 )
             )
             .limit(named("limit"))
-            .offset(constant(0))
+            .offset(named("skip") if skips else constant(0))
         )
         return prepare(statement, self._dialect, names)
 
     def _build_count(self, shape: CountShape) -> Prepared:
-        entity_set, condition, keys = shape
-        source, holds = self._conditioned(entity_set, condition, keys)
+        entity_set, condition, keys, within = shape
+        source, holds = self._conditioned(entity_set, condition, keys, within)
         statement = select(func.count()).select_from(source.clause)
         statement = statement.where(*_under_company(source), *holds)
-        return prepare(statement, self._dialect, ["company", *_key_names(keys)])
+        names = ["company", *_within_names(within), *_key_names(keys)]
+        return prepare(statement, self._dialect, names)
 
     def _conditioned(
-        self, entity_set: EntitySet, condition: Condition | None, keys: Keys
+        self, entity_set: EntitySet, condition: Condition | None, keys: Keys, within: Names
     ) -> tuple[Source, list[ColumnElement[bool]]]:
         source = self._sources[entity_set]
         holds: list[ColumnElement[bool]] = []
         if condition is not None:
             source, held = conditioned(condition, source, self._tables, self._functions)
             holds.append(held)
+        for name, place in zip(within, _within_names(within), strict=True):
+            holds.append(source.columns[name] == named(place))
         if keys is not None:
             listed = [named(name) for name in _key_names(keys)]
             holds.append(source.key.in_(listed) if listed else false())
         return source, holds
+
+
+def _names(within: Within) -> Names:
+    return tuple([name for name, _ in within]) if within else ()
+
+
+def _values(within: Within) -> tuple[Stored, ...]:
+    return tuple([value for _, value in within]) if within else ()
+
+
+def _within_names(within: Names) -> list[str]:
+    return [f"within_{number}" for number in range(len(within))]
 
 
 def _key_names(keys: Keys) -> list[str]:

@@ -59,21 +59,22 @@ class Reader:
 
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
         """
-        seek, left = plan.seek, plan.limit
+        seek, left, skip = plan.seek, plan.limit, plan.skip
         slow = False
         while left > 0 and not slow:
             size = min(SLICE, left)
-            rows = self._within_budget(self._statements.page(_part(plan, seek, size)))
+            rows = self._within_budget(self._statements.page(_part(plan, seek, size, skip)))
             slow = rows is None or self._callbacks > SLOW
             if rows is not None:
                 yield rows
                 if len(rows) < size:
                     return
                 left -= size
+                skip = 0
                 seek = plan.seek_behind(rows[-1])
                 await self._turns.next()
         if left > 0:
-            rest = self._statements.page(_part(plan, seek, left))
+            rest = self._statements.page(_part(plan, seek, left, skip))
             rows = await patience(self._scans.run(rest))
             for start in range(0, len(rows), SLICE):
                 yield rows[start : start + SLICE]
@@ -123,5 +124,15 @@ class Reader:
         self._connection.close()
 
 
-def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int) -> PagePlan:
-    return PagePlan(plan.entity_set, plan.company, plan.where, plan.order, seek, limit, plan.keys)
+def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int, skip: int) -> PagePlan:
+    return PagePlan(
+        plan.entity_set,
+        plan.company,
+        plan.where,
+        plan.order,
+        seek,
+        limit,
+        plan.keys,
+        plan.within,
+        skip,
+    )
