@@ -18,7 +18,7 @@ READS = [
     ("contactsExt//x", "", "BadRequest_InvalidRequestUrl"),
     ("%FF", "", "BadRequest_InvalidRequestUrl"),
     ("%00", "", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt/$count", "", "BadRequest_MethodNotImplemented"),
+    ("contactsExt/$each", "", "BadRequest_MethodNotImplemented"),
     ("$metadata", "", "BadRequest_MethodNotImplemented"),
     (f"contactsExt({UNKNOWN})", "", "Internal_RecordNotFound"),
     ("contactsExt", "$filter=(", "BadRequest_InvalidRequestUrl"),

@@ -77,9 +77,7 @@ def test_an_address_may_be_written_in_several_ways(path: str, stocked: Company) 
         ("salesPricesExt(1.7e1)", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt(2147483648)", "BadRequest_InvalidRequestUrl"),
         ("salesPricesExt(1e999999999)", "BadRequest_InvalidRequestUrl"),
-        ("shippingAgentsExt(code='DHL')", "BadRequest_MethodNotImplemented"),
-        (f"shippingAgentsExt({SHIPPING_AGENT})/code", "BadRequest_MethodNotImplemented"),
-        ("shippingAgentsExt/$count", "BadRequest_MethodNotImplemented"),
+        ("shippingAgentsExt/$all", "BadRequest_MethodNotImplemented"),
     ],
 )
 def test_an_address_without_a_record_is_refused(path: str, code: str, stocked: Company) -> None:
@@ -107,10 +105,17 @@ def test_a_client_chooses_how_much_metadata_it_gets(
     expected: Mapping[str, list[str]] = {
         "none": [],
         "minimal": ["@odata.context", "@odata.etag"],
-        "full": ["@odata.context", "@odata.etag", "@odata.type", "@odata.id", "@odata.editLink"],
+        "full": [
+            "@odata.context",
+            "@odata.etag",
+            "@odata.type",
+            "@odata.id",
+            "@odata.editLink",
+            "id@odata.type",
+        ],
     }
     read = record(answer)
-    assert [name for name in read if name.startswith("@")] == expected[level]
+    assert [name for name in read if "@" in name] == expected[level]
     assert without_control(read) == SAMPLES["shippingAgentsExt"]
     assert answer.headers["content-type"] == f"application/json;odata.metadata={level}"
     if level == "full":

@@ -73,3 +73,19 @@ def bind_page(
     plan = PagePlan(entity_set, company, where, order, seek, limit, keys, within, skip)
     count = CountPlan(entity_set, company, where, keys, within) if options.count else None
     return Page(plan, size, continuation.given, query, count)
+
+
+def bind_count(
+    entity_set: EntitySet,
+    company: Company | None,
+    options: QueryOptions,
+    *,
+    keys: tuple[Stored, ...] | None,
+    limits: ExpressionLimits,
+    within: Within = (),
+) -> CountPlan:
+    """How many of the records with these keys and values the options ask for, or of all."""
+    where = EVERYTHING
+    if options.filter is not None:
+        where = filter_where(entity_set, options.filter, limits)
+    return CountPlan(entity_set, company, where, keys, within)

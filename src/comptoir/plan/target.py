@@ -1,7 +1,11 @@
-"""Paths bound to the model: which set of which company, and which record."""
+"""Paths bound to the model: what of which company a path names (OData URL Conventions 4.01, 4)."""
+
+from collections.abc import Sequence
+from enum import Enum
 
 import msgspec
 
+from comptoir.edm.entity import EntityType, NavigationProperty, Property
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import is_guid
@@ -9,7 +13,9 @@ from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Re
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
-_KNOWN_SUFFIXES = frozenset({"$metadata", "$batch", "$count", "$value", "$ref", "$entity", "$all"})
+NAMESPACE = "Comptoir"
+_METADATA = Segment("$metadata", None)
+_BEYOND = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -19,18 +25,53 @@ class Company(msgspec.Struct, frozen=True):
     incarnation: str
 
 
-class Target(msgspec.Struct, frozen=True):
-    """What a path names: a set, under a company unless the set is the companies, and maybe a key.
+class Shape(Enum):
+    """What a path names, which decides the methods that it has."""
 
-    The company's id has the form of a Guid; whether there is such a company is the store's to say.
+    SERVICE = "the service document"
+    METADATA = "the metadata document"
+    COLLECTION = "a collection"
+    COUNT = "a count"
+    REFERENCES = "references"
+    RECORD = "a single record"
+    REFERENCE = "a reference"
+    PROPERTY = "a single property"
+    VALUE = "a raw value"
+
+
+Key = tuple[tuple[str, Stored], ...]
+"""Properties with the values that tell one record from all others."""
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """A step along a path: from a record of a set through one of its navigation properties.
+
+    Without a key it is the record to which the hop before leads.
     """
 
     entity_set: EntitySet
+    key: Key | None
+    navigation: NavigationProperty
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a path names: a set and what of it, under a company unless the set is the companies.
+
+    `key` is the record's key when the path gives it at the set itself, `alternate` the values of a
+    unique rule instead. Through `hops` the set is that of the records to which they lead. The
+    company's id has the form of a Guid; whether there is such a company is the store's to say.
+    """
+
+    shape: Shape
+    entity_set: EntitySet
     company_id: str | None
-    key: Stored | None
+    key: Stored | None = None
+    alternate: Key = ()
+    hops: tuple[Hop, ...] = ()
+    property: Property | None = None
 
 
-def company_of(segments: tuple[Segment, ...]) -> str | None:
+def company_of(segments: Sequence[Segment]) -> str | None:
     """The id of the company under which a path stands; None for a path that names none.
 
     Raises `Refusal` (400) for a key that is no Guid.
@@ -46,34 +87,127 @@ def company_of(segments: tuple[Segment, ...]) -> str | None:
     return first.text.lower()
 
 
-def resolve(model: Model, segments: tuple[Segment, ...], company_id: str | None) -> Target:
+def resolve(
+    model: Model, segments: Sequence[Segment], company_id: str | None, *, at_root: bool
+) -> Target:
     """Bind a path to the model, whose company (`company_of`) is known to exist.
 
-    Raises `Refusal`: 404 for an unknown resource, 400 for a malformed key, 501 for a path of
-    OData that is not supported.
+    `at_root` is whether a path that names a service root alone asks for its service document: with
+    a slash at its end it does. Raises `Refusal`: 404 for an unknown resource, 400 for a malformed
+    key, 501 for a path of OData that is not supported.
     """
-    if company_id is None or len(segments) == 1:
-        entity_set, rest = model.by_name.get(COMPANIES), segments
-    else:
-        entity_set, rest = model.by_name.get(segments[1].name), segments[1:]
-    if not rest or entity_set is None or entity_set.name != rest[0].name:
-        raise _not_found(segments)
-    if len(rest) > 1:
-        raise _beyond(entity_set, rest[1].name, segments)
-    if rest is segments:
-        return Target(entity_set, None, company_id)
-    if not entity_set.per_company:
-        raise _not_found(segments)
-    key = None if rest[0].key is None else _key(entity_set, rest[0].key)
-    return Target(entity_set, company_id, key)
+    companies = model.by_name[COMPANIES]
+    rest = segments if company_id is None else segments[1:]
+    if not rest and (at_root or company_id is None):
+        return Target(Shape.SERVICE, companies, company_id)
+    if list(rest) == [_METADATA]:
+        return Target(Shape.METADATA, companies, company_id)
+    walk = _Walk(model, segments)
+    if company_id is None:
+        if rest[0].name != COMPANIES:
+            raise _not_found(segments)
+        walk.enter(companies, None)
+        return walk.collection(rest[1:])
+    entity_set = model.by_name.get(rest[0].name) if rest else None
+    if entity_set is None or not entity_set.per_company:
+        walk.enter(companies, None, company_id)
+        return walk.record(rest)
+    walk.enter(entity_set, company_id)
+    if rest[0].key is None:
+        return walk.collection(rest[1:])
+    walk.take_key(rest[0].key)
+    return walk.record(rest[1:])
 
 
-def _not_found(segments: tuple[Segment, ...]) -> Refusal:
+class _Walk:
+    """Goes along the segments of a path behind the first set."""
+
+    def __init__(self, model: Model, segments: Sequence[Segment]) -> None:
+        self._model = model
+        self._segments = segments
+        self._company_id: str | None = None
+        self._set = model.by_name[COMPANIES]
+        self._key: Stored | None = None
+        self._alternate: Key = ()
+        self._hops: tuple[Hop, ...] = ()
+
+    def enter(
+        self, entity_set: EntitySet, company_id: str | None, key: Stored | None = None
+    ) -> None:
+        """Begin at a set under a company, or at the record of it with a key."""
+        self._set, self._company_id, self._key = entity_set, company_id, key
+
+    def take_key(self, parts: Sequence[KeyPart]) -> None:
+        """Read the key of the set at which the walk stands."""
+        self._key, self._alternate = _key(self._set, parts)
+
+    def collection(self, rest: Sequence[Segment]) -> Target:
+        """What a path names whose walk stands at a collection."""
+        rest = self._uncast(rest)
+        if not rest:
+            return self._target(Shape.COLLECTION)
+        if len(rest) == 1 and rest[0].key is None:
+            if rest[0].name == "$count":
+                return self._target(Shape.COUNT)
+            if rest[0].name == "$ref":
+                return self._target(Shape.REFERENCES)
+        raise _not_found(self._segments)
+
+    def record(self, rest: Sequence[Segment]) -> Target:
+        """What a path names whose walk stands at a record."""
+        rest = self._uncast(rest)
+        if not rest:
+            return self._target(Shape.RECORD)
+        name, parts = rest[0].name, rest[0].key
+        navigation = self._set.type.related.get(name)
+        if navigation is not None and (parts is None or navigation.collection):
+            return self._behind(navigation, parts, rest[1:])
+        if parts is not None:
+            raise _not_found(self._segments)
+        held = self._set.type.by_name.get(name)
+        if held is not None and len(rest) == 1:
+            return self._target(Shape.PROPERTY, held)
+        if held is not None and len(rest) == 2 and rest[1] == Segment("$value", None):
+            return self._target(Shape.VALUE, held)
+        if name == "$ref" and len(rest) == 1:
+            return self._target(Shape.REFERENCE)
+        raise _not_found(self._segments)
+
+    def _behind(
+        self,
+        navigation: NavigationProperty,
+        parts: Sequence[KeyPart] | None,
+        rest: Sequence[Segment],
+    ) -> Target:
+        key = self._alternate
+        if self._key is not None:
+            key = ((self._set.type.key, self._key),)
+        self._hops = (*self._hops, Hop(self._set, key or None, navigation))
+        self._set = self._model.by_name[navigation.target]
+        self._key, self._alternate = None, ()
+        if parts is not None:
+            self.take_key(parts)
+        elif navigation.collection:
+            return self.collection(rest)
+        return self.record(rest)
+
+    def _uncast(self, rest: Sequence[Segment]) -> Sequence[Segment]:
+        """The segments without a cast to the type that the records have anyway."""
+        if rest and rest[0] == Segment(f"{NAMESPACE}.{self._set.type.name}", None):
+            return rest[1:]
+        return rest
+
+    def _target(self, shape: Shape, held: Property | None = None) -> Target:
+        return Target(
+            shape, self._set, self._company_id, self._key, self._alternate, self._hops, held
+        )
+
+
+def _not_found(segments: Sequence[Segment]) -> Refusal:
     path = "/".join(segment.name for segment in segments)
-    if not segments:
-        return Refusal(NOT_IMPLEMENTED, f"The service document is not supported. GET {COMPANIES}.")
-    if segments[-1].name in _KNOWN_SUFFIXES:
-        return Refusal(NOT_IMPLEMENTED, f"{segments[-1].name} is not supported.")
+    for segment in segments:
+        if segment.name in _BEYOND:
+            return Refusal(NOT_IMPLEMENTED, f"{segment.name} is not supported in a path.")
     return Refusal(
         RESOURCE_NOT_FOUND,
         f"There is no resource {path[:200]!r}. Resources stand under {COMPANIES}(<guid>)/ and "
@@ -81,33 +215,34 @@ def _not_found(segments: tuple[Segment, ...]) -> Refusal:
     )
 
 
-def _beyond(entity_set: EntitySet, name: str, segments: tuple[Segment, ...]) -> Refusal:
-    if name in entity_set.type.by_name:
-        return Refusal(
-            NOT_IMPLEMENTED,
-            f"Reading the single property {name} is not supported. Read the whole record.",
+def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
+    """The key that the parts give, or else the values of a unique rule."""
+    kind = entity_set.type
+    if len(parts) == 1 and parts[0].name in (None, kind.key):
+        return _value(entity_set, kind.key_property, parts[0]), ()
+    rule = _rule(kind, {part.name for part in parts})
+    if rule is None or len(rule) != len(parts):
+        names = "; ".join([kind.key, *(each.name for each in kind.unique)])
+        raise Refusal(
+            INVALID_URL, f"A key of {entity_set.name} is one of: {names}. Give one of them whole."
         )
-    return _not_found(segments)
+    by_name = {part.name: part for part in parts}
+    return None, tuple(
+        [(name, _value(entity_set, kind.by_name[name], by_name[name])) for name in rule]
+    )
 
 
-def _key(entity_set: EntitySet, parts: tuple[KeyPart, ...]) -> Stored:
-    key = entity_set.type.key_property
-    part = parts[0]
-    if len(parts) > 1 or part.name not in (None, key.name):
-        names = [each.name for each in parts if each.name is not None]
-        if names and all(name in entity_set.type.by_name for name in names):
-            raise Refusal(
-                NOT_IMPLEMENTED,
-                f"The key of {entity_set.name} is {key.name}; other keys are not supported. "
-                "Find the record with $filter.",
-            )
-        raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {key.name} alone.")
-    if part.quoted != key.type.quoted:
-        form = f"{key.name}='…', in quotes" if not part.quoted else f"{key.name}, without quotes"
-        raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {form}.", target=key.name)
+def _rule(kind: EntityType, names: set[str | None]) -> tuple[str, ...] | None:
+    return next((each.properties for each in kind.unique if set(each.properties) == names), None)
+
+
+def _value(entity_set: EntitySet, held: Property, part: KeyPart) -> Stored:
+    if part.quoted != held.type.quoted:
+        form = f"{held.name}='…', in quotes" if not part.quoted else f"{held.name}, without quotes"
+        raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {form}.", target=held.name)
     try:
-        return key.type.from_key(part.text)
+        return held.type.from_key(part.text)
     except ValueFault as fault:
         raise Refusal(
-            INVALID_URL, f"In the key of {entity_set.name}, {key.name} {fault}", target=key.name
+            INVALID_URL, f"In the key of {entity_set.name}, {held.name} {fault}", target=held.name
         ) from None

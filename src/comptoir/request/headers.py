@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -9,6 +10,8 @@ from comptoir.errors import BAD_REQUEST, NOT_ACCEPTABLE, UNSUPPORTED_MEDIA_TYPE,
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
+
+NO_HEADERS: Headers = MappingProxyType({})
 
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 _METADATA_LEVELS = ("minimal", "none", "full")

@@ -6,7 +6,7 @@ import msgspec
 
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.response.records import NONE, RecordWriter, context_url
+from comptoir.response.records import NONE, Extras, RecordWriter
 
 _encode = msgspec.json.encode
 
@@ -28,7 +28,7 @@ class CollectionWriter:
         records = self._records
         parts: list[bytes] = []
         if records.level != NONE:
-            context = context_url(self._base_url, records.entity_set, self._company)
+            context = records.context(self._base_url, self._company)
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
             parts.append(b'"@odata.count":%d' % count)
@@ -37,11 +37,12 @@ class CollectionWriter:
         parts.append(b'"value":[')
         return b"{" + b",".join(parts)
 
-    def slice(self, rows: Sequence[Row]) -> bytes:
-        """Some records, behind those that were written before."""
+    def slice(self, rows: Sequence[Row], extras: Sequence[Extras] = ()) -> bytes:
+        """Some records, behind those that were written before; `extras` are for related ones."""
         if not rows:
             return b""
-        written = self._separator + self._records.records(self._base_url, self._company, rows)
+        records = self._records.records(self._base_url, self._company, rows, extras)
+        written = self._separator + records
         self._separator = b","
         return written
 

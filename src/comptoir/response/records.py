@@ -1,22 +1,23 @@
 """Rows to JSON (OData JSON Format 4.01, section 7): every field, in the contract's order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from urllib.parse import quote
 
 import msgspec
 
+from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
+from comptoir.plan.target import NAMESPACE, Company
 from comptoir.response.etag import entity_tag, opaque_tag
+from comptoir.response.shape import COUNT, WHOLE, Nested, RecordShape
 
 _encode = msgspec.json.Encoder().encode
 
 MINIMAL, NONE, FULL = "minimal", "none", "full"
-NAMESPACE = "Comptoir"
 
 _CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -27,22 +28,38 @@ _CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The control information of a record, by metadata level (OData JSON Format 4.01, section 3.1)."""
 
+_SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
+
+Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct]
+"""The value of a field for related records: them, their number, a link, or nothing."""
+
+Extras = Sequence[Extra]
+
 
 class RecordWriter:
-    """Writes the records of one set at one metadata level.
+    """Writes the records of one set in one shape, at one metadata level.
 
     Generated structs let the encoder write a record without a dictionary: their fields are the
-    control information and then the properties, under their names on the wire.
+    control information, the properties under their names on the wire, and related records.
     """
 
-    def __init__(self, entity_set: EntitySet, level: str) -> None:
+    def __init__(self, entity_set: EntitySet, level: str, shape: RecordShape = WHOLE) -> None:
         self.entity_set = entity_set
         self.level = level
+        self.shape = shape
         self.media_type = f"application/json;odata.metadata={level}".encode()
-        listed = _CONTROL[level]
-        self._alone = _shape(entity_set, listed if level == NONE else ("@odata.context", *listed))
-        self._listed = _shape(entity_set, listed)
+        control = ("@odata.id",) if shape.address else _CONTROL[level]
         kind = entity_set.type
+        fields = _fields(entity_set, level, shape)
+        self._sources = [source for _, source in fields]
+        self._whole = shape.names is None and not shape.derived and level != FULL
+        self._linked = tuple(kind.related) if level == FULL and not shape.address else ()
+        names = [*control, *(name for name, _ in fields)]
+        names += [f"{each}@odata.navigationLink" for each in self._linked]
+        for each in shape.nested:
+            names += _nested_names(each)
+        self._alone = _struct(kind.name, names if level == NONE else ["@odata.context", *names])
+        self._listed = _struct(kind.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = [
             (number, each.type.to_wire)
             for number, each in enumerate(kind.properties)
@@ -70,21 +87,59 @@ class RecordWriter:
             key = quote("'" + key.replace("'", "''") + "'", safe="'")
         return f"{set_url(base_url, self.entity_set, company)}({key})"
 
-    def record(self, base_url: str, company: Company | None, row: Row) -> bytes:
-        """A record by itself as a JSON object."""
+    def context(self, base_url: str, company: Company | None) -> str:
+        """The context URL of a collection of these records."""
+        if self.shape.address:
+            return f"{base_url}/$metadata#Collection($ref)"
+        return context_url(base_url, self.entity_set, company) + self.shape.selection
+
+    def record(
+        self, base_url: str, company: Company | None, row: Row, extras: Extras = ()
+    ) -> bytes:
+        """A record by itself as a JSON object; `extras` are the fields for related records."""
         control = self._control(base_url, company, row)
         if self.level != NONE:
-            context = f"{context_url(base_url, self.entity_set, company)}/$entity"
-            control = (context, *control)
-        return _encode(self._alone(*control, *self._values(row)))
+            control = (f"{self.context(base_url, company)}/$entity", *control)
+        links = self._links(base_url, company, row)
+        return _encode(self._alone(*control, *self._values(row), *links, *extras))
 
-    def records(self, base_url: str, company: Company | None, rows: Sequence[Row]) -> bytes:
+    def records(
+        self,
+        base_url: str,
+        company: Company | None,
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+    ) -> bytes:
         """Records of a collection, separated by commas."""
+        return _encode(self.built(base_url, company, rows, extras))[1:-1]
+
+    def built(
+        self,
+        base_url: str,
+        company: Company | None,
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+    ) -> list[msgspec.Struct]:
+        """Records ready to be encoded, by themselves or within others."""
         shape, values, control = self._listed, self._values, self._control
-        listed = [shape(*control(base_url, company, row), *values(row)) for row in rows]
-        return _encode(listed)[1:-1]
+        if not extras and not self._linked:
+            return [shape(*control(base_url, company, row), *values(row)) for row in rows]
+        return [
+            shape(
+                *control(base_url, company, row),
+                *values(row),
+                *self._links(base_url, company, row),
+                *extra,
+            )
+            for row, extra in zip(rows, extras or [()] * len(rows), strict=True)
+        ]
+
+    def _links(self, base_url: str, company: Company | None, row: Row) -> list[str]:
+        return [f"{self.link(base_url, company, row)}/{name}" for name in self._linked]
 
     def _control(self, base_url: str, company: Company | None, row: Row) -> tuple[str, ...]:
+        if self.shape.address:
+            return (self.link(base_url, company, row),)
         if self.level == MINIMAL:
             return (entity_tag(company, row[0]),)
         if self.level == NONE:
@@ -93,7 +148,11 @@ class RecordWriter:
         kind = f"#{NAMESPACE}.{self.entity_set.type.name}"
         return (entity_tag(company, row[0]), kind, link, link)
 
-    def _values(self, row: Row) -> Sequence[Stored | Wire]:
+    def _values(self, row: Row) -> Sequence[Stored | Wire | None]:
+        if not self._whole:
+            return [
+                row[source] if isinstance(source, int) else source(row) for source in self._sources
+            ]
         if not self._converted:
             return row[1:]
         values: list[Stored | Wire] = list(row[1:])
@@ -102,15 +161,62 @@ class RecordWriter:
         return values
 
 
-def _shape(entity_set: EntitySet, control: Sequence[str]) -> type[msgspec.Struct]:
-    names = [*control, *(each.name for each in entity_set.type.properties)]
+_Source = int | Callable[[Row], Wire | None]
+"""Where a field's value comes from: the place in the row, or what makes it of the row."""
+
+
+def _fields(entity_set: EntitySet, level: str, shape: RecordShape) -> list[tuple[str, _Source]]:
+    kind = entity_set.type
+    names = kind.by_name if shape.names is None else shape.names
+    fields: list[tuple[str, _Source]] = []
+    for name in names:
+        held = kind.by_name[name].type
+        if level == FULL and held.edm_name not in _SELF_EVIDENT:
+            fields.append((f"{name}@odata.type", _constant(f"#{held.edm_name[4:]}")))
+        fields.append((name, _source(kind.position[name] + 1, held.to_wire)))
+    for each in shape.derived:
+        at = len(kind.properties) + 1 + each.place
+        fields.append((each.name, _source(at, each.to_wire)))
+    return fields
+
+
+def _source(at: int, to_wire: Callable[[Stored], Wire] | None) -> _Source:
+    return at if to_wire is None else lambda row: to_wire(row[at])
+
+
+def _constant(text: str) -> Callable[[Row], Wire]:
+    return lambda _: text
+
+
+def _nested_names(nested: Nested) -> Iterator[str]:
+    """The fields of related records, in the order of `Extras`."""
+    if nested.counted or nested.form == COUNT:
+        yield f"{nested.name}@odata.count"
+    if nested.form != COUNT:
+        if nested.collection:
+            yield f"{nested.name}@odata.nextLink"
+        yield nested.name
+
+
+def _struct(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
     fields = [f"field_{number}" for number in range(len(names))]
     return msgspec.defstruct(
-        f"{entity_set.type.name}_record",
-        fields,
-        rename=dict(zip(fields, names, strict=True)),
-        gc=False,
+        f"{name}_record", fields, rename=dict(zip(fields, names, strict=True)), gc=False
     )
+
+
+def reference_body(base_url: str, link: str) -> bytes:
+    """The address of a record as JSON (OData JSON Format 4.01, section 14)."""
+    return _encode({"@odata.context": f"{base_url}/$metadata#$ref", "@odata.id": link})
+
+
+def property_body(base_url: str, link: str, held: Property, stored: Stored, level: str) -> bytes:
+    """A property as JSON (OData JSON Format 4.01, section 11), of the record at a link."""
+    wire = stored if held.type.to_wire is None else held.type.to_wire(stored)
+    if level == NONE:
+        return _encode({"value": wire})
+    path = link.removeprefix(base_url).lstrip("/")
+    return _encode({"@odata.context": f"{base_url}/$metadata#{path}/{held.name}", "value": wire})
 
 
 def set_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:

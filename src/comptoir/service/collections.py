@@ -2,34 +2,82 @@
 
 from collections.abc import AsyncIterator, Sequence
 
+import msgspec
+
 from comptoir.auth import Scope, require
 from comptoir.edm.primitive import Stored
 from comptoir.errors import Refusal
-from comptoir.plan.pages import Page, bind_page
-from comptoir.plan.read import Row
+from comptoir.plan.pages import Page, bind_count, bind_page
+from comptoir.plan.read import Row, Within
 from comptoir.request.headers import max_page_size, names_protocol
 from comptoir.request.options import continued, parse_options
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
-from comptoir.service.context import Context, Request, Runtime
+from comptoir.response.shape import ADDRESS
+from comptoir.service.context import COUNTING, Context, Request, Runtime, allow_options, shaped
+from comptoir.service.places import Places
+
+
+class Subset(msgspec.Struct, frozen=True):
+    """Which records of a set a collection has: those with these keys, and with these values."""
+
+    keys: tuple[Stored, ...] | None = None
+    within: Within = ()
+
+
+EVERY = Subset()
+NONE = Subset(keys=())
 
 
 class Collections:
     """The verbs that read a collection."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, places: Places) -> None:
         self._runtime = runtime
+        self._places = places
 
     async def list(self, context: Context) -> Answer:
         """The records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
+        return await self.page(context, await self._subset(context))
+
+    async def references(self, context: Context) -> Answer:
+        """The addresses of the records that the query options ask for, a page of them."""
+        require(context.request.principal, Scope.RECORDS_READ)
+        records = shaped(context.records, ADDRESS)
+        subset = await self._subset(context)
+        return await self.page(msgspec.structs.replace(context, records=records), subset)
+
+    async def count(self, context: Context) -> Answer:
+        """How many records the query options ask for (OData URL Conventions 4.01, section 4.8)."""
+        request = context.request
+        require(request.principal, Scope.RECORDS_READ)
+        options = parse_options(request.query)
+        allow_options(options, COUNTING, "a count")
+        subset = await self._subset(context)
+        plan = bind_count(
+            context.entity_set,
+            context.company,
+            options,
+            keys=subset.keys,
+            within=subset.within,
+            limits=self._runtime.limits,
+        )
+        count = await self._runtime.store.count(plan, request.patience)
+        headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
+        return Answer(200, headers, b"%d" % count)
+
+    async def _subset(self, context: Context) -> Subset:
+        if context.target.hops:
+            within = await self._places.reach(context)
+            return NONE if within is None else Subset(within=within)
         reached = context.request.principal.companies
         if context.entity_set.per_company or reached is None:
-            return await self.page(context, None)
-        return await self.page(context, tuple(sorted(reached)))
+            return EVERY
+        return Subset(keys=tuple(sorted(reached)))
 
-    async def page(self, context: Context, keys: tuple[Stored, ...] | None) -> Answer:
-        """A page of the set's records, of those with these keys if there are keys."""
+    async def page(self, context: Context, subset: Subset) -> Answer:
+        """A page of a subset of the set's records."""
         request, settings = context.request, self._runtime.settings
         options = parse_options(request.query)
         wanted = max_page_size(request.headers)
@@ -38,7 +86,8 @@ class Collections:
             context.entity_set,
             context.company,
             options,
-            keys=keys,
+            keys=subset.keys,
+            within=subset.within,
             page_size=page_size,
             limits=self._runtime.limits,
         )

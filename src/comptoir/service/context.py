@@ -1,6 +1,7 @@
 """What a verb is given: the request, what its path means, and the means to answer it."""
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 
 import msgspec
 
@@ -14,6 +15,7 @@ from comptoir.request.headers import Headers, metadata_level
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import RecordWriter
+from comptoir.response.shape import RecordShape
 from comptoir.store.protocol import Patience, Store
 
 
@@ -57,6 +59,16 @@ class Runtime:
         return writer
 
 
+def shaped(records: RecordWriter, shape: RecordShape) -> RecordWriter:
+    """What writes the same records, in the same format, in a shape of the request's own."""
+    return _shaped(records.entity_set, records.level, shape)
+
+
+@lru_cache(1_000)
+def _shaped(entity_set: EntitySet, level: str, shape: RecordShape) -> RecordWriter:
+    return RecordWriter(entity_set, level, shape)
+
+
 class Context(msgspec.Struct):
     """A request with what its path turned out to mean."""
 
@@ -85,13 +97,20 @@ Verb = Callable[[Context], Awaitable[Answer]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 
+COUNTING = frozenset({"$filter", "$search"})
+"""The query options that a count takes."""
+
+
 def refuse_options(options: QueryOptions, what: str) -> None:
     """Raise `Refusal` (400) for query options where none apply."""
-    if options is NO_OPTIONS:
-        return
+    if options is not NO_OPTIONS:
+        allow_options(options, frozenset(), what)
+
+
+def allow_options(options: QueryOptions, allowed: frozenset[str], what: str) -> None:
+    """Raise `Refusal` (400) for query options other than the allowed ones."""
     for name in options.given:
-        raise Refusal(
-            INVALID_URL,
-            f"{name} applies to a collection, not to {what}. Leave it out.",
-            target=name,
-        )
+        if name not in allowed:
+            raise Refusal(
+                INVALID_URL, f"{name} does not apply to {what}. Leave it out.", target=name
+            )

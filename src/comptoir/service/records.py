@@ -1,36 +1,36 @@
-"""Reading one record."""
+"""Reading one record, or a part of it."""
 
 from comptoir.auth import Scope, require
 from comptoir.edm.scalar import NO_GUID
-from comptoir.plan.read import RecordPlan, Row
+from comptoir.plan.read import Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import parse_options
-from comptoir.response.answer import Answer
-from comptoir.service.collections import Collections
+from comptoir.response.answer import Answer, Header
+from comptoir.response.records import property_body, reference_body
+from comptoir.service.collections import EVERY, NONE, Collections, Subset
 from comptoir.service.context import Context, Runtime, refuse_options
-from comptoir.store.unit import no_record
+from comptoir.service.places import Places
+
+NO_CONTENT = 204
 
 
 class Records:
-    """The verbs that read a record by its key."""
+    """The verbs that read a record."""
 
-    def __init__(self, runtime: Runtime, collections: Collections) -> None:
-        self._store = runtime.store
+    def __init__(self, runtime: Runtime, places: Places, collections: Collections) -> None:
         self._base_url = runtime.base_url
+        self._places = places
         self._collections = collections
 
     async def read(self, context: Context) -> Answer:
         """The record, or 304 when the client has it already."""
-        request, records, company = context.request, context.records, context.company
-        require(request.principal, Scope.RECORDS_READ)
-        refuse_options(parse_options(request.query), "a single record")
-        unchanged = entity_tags(request.headers, b"if-none-match")
-        row = await self._record(context)
-        tag = (b"etag", records.tag(company, row).encode())
-        if unchanged is not None and unchanged.hold(records.opaque(company, row)):
-            return Answer(304, [(b"odata-version", b"4.0"), tag])
-        body = records.record(self._base_url, company, row)
-        return Answer(200, [*context.headers(), tag], body)
+        require(context.request.principal, Scope.RECORDS_READ)
+        refuse_options(parse_options(context.request.query), "a single record")
+        found = await self._found(context)
+        if isinstance(found, Answer):
+            return found
+        body = context.records.record(self._base_url, context.company, found)
+        return Answer(200, [*context.headers(), _etag(context, found)], body)
 
     async def narrowed(self, context: Context) -> Answer:
         """Operation 9 at a key: the collection, narrowed to one record unless the key is zero."""
@@ -38,16 +38,69 @@ class Records:
             return await self.read(context)
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
-            return await self._collections.page(context, None)
-        row = await self._record(context)
-        return await self._collections.page(context, (context.records.key(row),))
+            return await self._collections.page(context, EVERY)
+        row = await self._places.row(context)
+        one = NONE if row is None else Subset(keys=(context.records.key(row),))
+        return await self._collections.page(context, one)
 
-    async def _record(self, context: Context) -> Row:
-        key = context.target.key
-        row = None
-        if key is not None:
-            plan = RecordPlan(context.entity_set, context.company, key)
-            row = await self._store.record(plan, context.request.patience)
+    async def reference(self, context: Context) -> Answer:
+        """The address of the record (OData JSON Format 4.01, section 14)."""
+        row = await self._plain(context, "a reference")
         if row is None:
-            raise no_record(context.entity_set, key or "")
+            return _nothing()
+        link = context.records.link(self._base_url, context.company, row)
+        return Answer(200, context.headers(), reference_body(self._base_url, link))
+
+    async def property(self, context: Context) -> Answer:
+        """One property of the record (OData JSON Format 4.01, section 11)."""
+        return await self._part(context, "a single property", raw=False)
+
+    async def value(self, context: Context) -> Answer:
+        """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
+        return await self._part(context, "a raw value", raw=True)
+
+    async def _part(self, context: Context, what: str, *, raw: bool) -> Answer:
+        require(context.request.principal, Scope.RECORDS_READ)
+        refuse_options(parse_options(context.request.query), what)
+        held = context.target.property
+        found = await self._found(context)
+        if isinstance(found, Answer):
+            return found
+        if held is None:
+            raise LookupError(f"{what} without a property")
+        stored = found[context.entity_set.type.position[held.name] + 1]
+        if raw:
+            headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
+            return Answer(
+                200, [*headers, _etag(context, found)], held.type.to_text(stored).encode()
+            )
+        link = context.records.link(self._base_url, context.company, found)
+        body = property_body(self._base_url, link, held, stored, context.records.level)
+        return Answer(200, [*context.headers(), _etag(context, found)], body)
+
+    async def _plain(self, context: Context, what: str) -> Row | None:
+        require(context.request.principal, Scope.RECORDS_READ)
+        refuse_options(parse_options(context.request.query), what)
+        return await self._places.row(context)
+
+    async def _found(self, context: Context) -> Row | Answer:
+        """The record; or what is answered when there is none, or when the client has it."""
+        unchanged = entity_tags(context.request.headers, b"if-none-match")
+        row = await self._places.row(context)
+        if row is None:
+            return _nothing()
+        if unchanged is not None and unchanged.hold(context.records.opaque(context.company, row)):
+            return Answer(304, [_VERSION, _etag(context, row)])
         return row
+
+
+_VERSION: Header = (b"odata-version", b"4.0")
+
+
+def _nothing() -> Answer:
+    """What navigation to no record is answered with (OData Protocol 4.01, section 11.2.8)."""
+    return Answer(NO_CONTENT, [_VERSION])
+
+
+def _etag(context: Context, row: Row) -> Header:
+    return (b"etag", context.records.tag(context.company, row).encode())

@@ -1,16 +1,21 @@
 """From a request to the verb that answers it."""
 
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
-from comptoir.plan.target import Company, company_of, resolve
+from comptoir.edm.model import Model
+from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, NOT_IMPLEMENTED, Refusal
+from comptoir.plan.target import Company, Shape, Target, company_of, resolve
+from comptoir.request.headers import NO_HEADERS
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.collections import Collections
 from comptoir.service.context import Context, Request, Runtime, Verb
+from comptoir.service.places import Places
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
 from comptoir.store.protocol import Store
+
+PLAIN_TEXT = frozenset({Shape.COUNT, Shape.VALUE})
+"""What is answered as plain text, whatever `Accept` asks for (OData Protocol 4.01, 11.2.5.5)."""
 
 
 class Service:
@@ -18,14 +23,24 @@ class Service:
 
     def __init__(self, model: Model, store: Store, settings: Settings) -> None:
         self._runtime = Runtime(model, store, settings)
-        collections = Collections(self._runtime)
-        records = Records(self._runtime, collections)
-        writes = Writes(self._runtime)
-        self._of_collection: dict[str, Verb] = {"GET": collections.list}
-        self._of_writable_collection = {**self._of_collection, "POST": writes.create}
-        self._of_record: dict[str, Verb] = {"GET": records.read}
-        self._of_writable_record = {**self._of_record, "PATCH": writes.update}
-        self._of_narrowing_key: dict[str, Verb] = {"GET": records.narrowed}
+        places = Places(self._runtime)
+        collections = Collections(self._runtime, places)
+        records = Records(self._runtime, places, collections)
+        writes = Writes(self._runtime, places)
+        self._verbs: dict[Shape, dict[str, Verb]] = {
+            Shape.COLLECTION: {"GET": collections.list},
+            Shape.COUNT: {"GET": collections.count},
+            Shape.REFERENCES: {"GET": collections.references},
+            Shape.RECORD: {"GET": records.read},
+            Shape.REFERENCE: {"GET": records.reference},
+            Shape.PROPERTY: {"GET": records.property},
+            Shape.VALUE: {"GET": records.value},
+        }
+        self._writes: dict[Shape, dict[str, Verb]] = {
+            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": writes.create},
+            Shape.RECORD: {**self._verbs[Shape.RECORD], "PATCH": writes.update},
+        }
+        self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
 
     async def handle(self, request: Request) -> Answer:
         """Answer a request; raises `Refusal` for one that is not answered with success.
@@ -36,10 +51,12 @@ class Service:
         segments = parse_path(request.path)
         company_id = company_of(segments)
         company = None if company_id is None else await self._company(request, company_id)
-        target = resolve(self._runtime.model, segments, company_id)
-        verb = self._verb(request.method, target.entity_set, alone=target.key is not None)
-        writer = self._runtime.writer(target.entity_set, request.headers)
-        if not target.entity_set.per_company:
+        at_root = request.path.endswith("/")
+        target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
+        verb = self._verb(request.method, target)
+        headers = NO_HEADERS if target.shape in PLAIN_TEXT else request.headers
+        writer = self._runtime.writer(target.entity_set, headers)
+        if not target.entity_set.per_company and not target.hops:
             company = None
         return await verb(Context(request, target, company, writer))
 
@@ -55,14 +72,15 @@ class Service:
             )
         return company
 
-    def _verb(self, method: str, entity_set: EntitySet, *, alone: bool) -> Verb:
-        if not alone:
-            writable, plain = self._of_writable_collection, self._of_collection
-        elif entity_set.key_narrows:
-            writable = plain = self._of_narrowing_key
-        else:
-            writable, plain = self._of_writable_record, self._of_record
-        verbs = plain if entity_set.read_only else writable
+    def _verb(self, method: str, target: Target) -> Verb:
+        entity_set, shape = target.entity_set, target.shape
+        verbs = self._verbs.get(shape)
+        if verbs is None:
+            raise Refusal(NOT_IMPLEMENTED, f"{shape.value.capitalize()} is not supported.")
+        if shape is Shape.RECORD and entity_set.key_narrows:
+            verbs = self._narrowing
+        elif not entity_set.read_only and shape in self._writes and not _is_related(target):
+            verbs = self._writes[shape]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
             allowed = ", ".join(["HEAD", *verbs])
@@ -72,3 +90,8 @@ class Service:
                 headers={"Allow": allowed},
             )
         return verb
+
+
+def _is_related(target: Target) -> bool:
+    """Whether the path leads to a collection by navigation: records are created in their set."""
+    return bool(target.hops) and target.shape is Shape.COLLECTION

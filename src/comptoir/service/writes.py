@@ -9,13 +9,15 @@ from comptoir.request.options import parse_options
 from comptoir.request.payload import parse_object
 from comptoir.response.answer import Answer
 from comptoir.service.context import Context, Runtime, refuse_options
+from comptoir.service.places import Places
 
 
 class Writes:
     """The verbs that write a record."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, places: Places) -> None:
         self._store = runtime.store
+        self._places = places
         self._base_url = runtime.base_url
 
     async def create(self, context: Context) -> Answer:
@@ -49,7 +51,7 @@ class Writes:
 
     async def update(self, context: Context) -> Answer:
         """Change the properties that the body gives (200), or create the record (201)."""
-        request, entity_set, key = context.request, context.entity_set, context.target.key
+        request, entity_set = context.request, context.entity_set
         require(request.principal, Scope.RECORDS_WRITE)
         refuse_options(parse_options(request.query), "an update")
         require_json(request.headers)
@@ -57,7 +59,7 @@ class Writes:
         if_match = entity_tags(request.headers, b"if-match")
         none_match = entity_tags(request.headers, b"if-none-match")
         must_not_exist = none_match is not None and none_match.any
-        if key is None or (if_match is None and not must_not_exist):
+        if if_match is None and not must_not_exist:
             raise _precondition_required(
                 "Updating a record needs If-Match with the record's @odata.etag, or * for any. "
                 "Read the record to get its tag."
@@ -70,6 +72,7 @@ class Writes:
                 target="If-None-Match",
             )
         by, company = request.principal.subject, context.under()
+        key = await self._places.key(context)
         if if_match is not None:
             values = bind_update(entity_set.type, body)
             return await self._write(

@@ -12,7 +12,7 @@ from comptoir.plan.bound import Condition
 from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
 from comptoir.sql.conditions import conditioned
 from comptoir.sql.functions import FunctionTable
-from comptoir.sql.prepared import Prepared, Query, constant, named, prepare
+from comptoir.sql.prepared import BLANK, Prepared, Query, constant, named, prepare
 from comptoir.sql.source import Source, table_source
 from comptoir.sql.tables import Tables
 
@@ -125,10 +125,17 @@ class ReadStatements:
             holds.append(held)
         for name, place in zip(within, _within_names(within), strict=True):
             holds.append(source.columns[name] == named(place))
+            if _is_free_when_blank(entity_set, name):
+                # its index is partial, and only a statement that says so may use it
+                holds.append(source.columns[name] != BLANK)
         if keys is not None:
             listed = [named(name) for name in _key_names(keys)]
             holds.append(source.key.in_(listed) if listed else false())
         return source, holds
+
+
+def _is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
+    return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)
 
 
 def _names(within: Within) -> Names:

@@ -1,0 +1,247 @@
+"""Paths beyond a record's key: parts of a record, unique rules as keys, navigation, counts."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from comptoir.catalog import MODEL
+from support.client import page, record, values
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CONTACT, ITEM, PATHS, READ_ONLY, SAMPLES, UNKNOWN
+
+COMPANY_CONTACT = "11111111-1111-4111-8111-1111111111c0"
+
+
+@pytest.fixture
+def people(company: Company) -> Company:
+    """A contact of type Company with two persons, one of whom names a company that is not there."""
+    company.load(
+        "contactsExt",
+        {"id": COMPANY_CONTACT, "number": "C1", "type": "Company", "companyNumber": "C1"},
+        {"id": CONTACT, "number": "P1", "type": "Person", "companyNumber": "C1"},
+        {"id": UNKNOWN, "number": "P2", "type": "Person", "companyNumber": "C1"},
+        {"id": ITEM, "number": "P3", "type": "Person", "companyNumber": ""},
+    )
+    return company
+
+
+@pytest.mark.parametrize("resource", PATHS)
+def test_every_property_can_be_read_alone(resource: str, stocked: Company) -> None:
+    for name, value in SAMPLES[resource].items():
+        answer = stocked.get(f"{PATHS[resource]}/{name}")
+
+        assert record(answer)["value"] == value
+        assert answer.headers["etag"] == stocked.record(PATHS[resource])["@odata.etag"]
+
+
+@pytest.mark.parametrize("resource", PATHS)
+def test_every_property_can_be_read_as_raw_text(resource: str, stocked: Company) -> None:
+    for name, value in SAMPLES[resource].items():
+        answer = stocked.get(f"{PATHS[resource]}/{name}/$value", headers={"Accept": "text/plain"})
+
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "text/plain;charset=utf-8"
+        expected = str(value).lower() if isinstance(value, bool) else str(value)
+        assert answer.text == expected
+
+
+def test_a_property_says_where_it_stands(stocked: Company) -> None:
+    read = record(stocked.get(f"{PATHS['contactsExt']}/city"))
+
+    base = stocked.root.partition("/companies")[0]
+    path = f"companies({stocked.id})/{PATHS['contactsExt']}/city"
+    assert read == {"@odata.context": f"{base}/$metadata#{path}", "value": "Graz"}
+
+
+def test_a_property_that_the_client_has_is_304(stocked: Company) -> None:
+    tag = str(stocked.record(PATHS["contactsExt"])["@odata.etag"])
+
+    answer = stocked.get(f"{PATHS['contactsExt']}/city", headers={"If-None-Match": tag})
+
+    assert answer.status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (f"{PATHS['contactsExt']}/nothing", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/city/$count", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/city/country", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/city('x')", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/$value", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/company(1)", "BadRequest_ResourceNotFound"),
+        (f"{PATHS['contactsExt']}/people(1)", "BadRequest_InvalidRequestUrl"),
+        (f"contactsExt({UNKNOWN})/city", "Internal_RecordNotFound"),
+        (f"contactsExt({UNKNOWN})/people", "Internal_RecordNotFound"),
+        (f"{PATHS['contactsExt']}/people({UNKNOWN})", "Internal_RecordNotFound"),
+        ("contactsExt/city", "BadRequest_ResourceNotFound"),
+        ("contactsExt/people", "BadRequest_ResourceNotFound"),
+        ("contactsExt/$count/$count", "BadRequest_ResourceNotFound"),
+        ("contactsExt/$filter(@f)", "BadRequest_MethodNotImplemented"),
+        ("$entity", "BadRequest_MethodNotImplemented"),
+        ("customersExt(number=10000)", "BadRequest_InvalidRequestUrl"),
+        ("customersExt(number='nobody')", "Internal_RecordNotFound"),
+        ("customersExt(displayName='x')", "BadRequest_InvalidRequestUrl"),
+        ("customersExt(number='1',number='1')", "BadRequest_InvalidRequestUrl"),
+        ("itemTranslationsExt(itemNo='1896-S')", "BadRequest_InvalidRequestUrl"),
+        ("Comptoir.contact", "BadRequest_ResourceNotFound"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_refused(path: str, code: str, stocked: Company) -> None:
+    refusal(stocked.get(path), code)
+
+
+def _alternate_keys() -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for resource, sample in SAMPLES.items():
+        kind = MODEL.by_name[resource].type
+        for rule in kind.unique:
+            parts = [
+                f"{name}='{sample[name]}'"
+                if kind.by_name[name].type.quoted
+                else f"{name}={sample[name]}"
+                for name in rule.properties
+            ]
+            found += [(resource, ",".join(parts)), (resource, ",".join(reversed(parts)))]
+    return found
+
+
+@pytest.mark.parametrize(("resource", "key"), _alternate_keys())
+def test_a_unique_rule_is_a_key(resource: str, key: str, stocked: Company) -> None:
+    assert without_control(stocked.record(f"{resource}({key})")) == SAMPLES[resource]
+
+
+def test_a_record_is_updated_by_an_alternate_key(own_stock: Company) -> None:
+    answer = own_stock.patch("contactsExt(number='KT000101')", {"city": "Wien"}, "*")
+
+    assert record(answer)["city"] == "Wien"
+    assert own_stock.record(PATHS["contactsExt"])["city"] == "Wien"
+
+
+def test_blank_numbers_are_no_key(company: Company) -> None:
+    company.load("contactsExt", {"id": CONTACT, "number": ""})
+
+    refusal(company.get("contactsExt(number='')"), "Internal_RecordNotFound")
+
+
+def test_navigation_to_many_lists_the_related_records(people: Company) -> None:
+    listed = people.listed(f"contactsExt({COMPANY_CONTACT})/people", "$orderby=number")
+
+    assert [each["number"] for each in listed] == ["P1", "P2"]
+
+
+def test_navigation_to_one_reads_the_related_record(people: Company) -> None:
+    read = people.record(f"contactsExt({CONTACT})/company")
+
+    assert read["number"] == "C1"
+    assert str(read["@odata.context"]).endswith("/contactsExt/$entity")
+
+
+def test_navigation_goes_on_from_what_it_found(people: Company) -> None:
+    assert people.get(f"contactsExt({CONTACT})/company/people/$count").text == "2"
+    assert people.record(f"contactsExt({CONTACT})/company/people(number='P2')")["id"] == UNKNOWN
+    assert people.record(f"contactsExt({CONTACT})/company/number")["value"] == "C1"
+
+
+@pytest.mark.parametrize("tail", ["", "/number", "/number/$value", "/$ref"])
+def test_navigation_to_no_record_is_204(tail: str, people: Company) -> None:
+    answer = people.get(f"contactsExt({ITEM})/company{tail}")
+
+    assert answer.status_code == 204
+    assert answer.content == b""
+
+
+def test_a_blank_value_relates_to_nothing(people: Company) -> None:
+    people.load("contactsExt", {"id": UNKNOWN, "number": ""})
+
+    assert people.listed(f"contactsExt({UNKNOWN})/people") == []
+    assert people.get(f"contactsExt({UNKNOWN})/people/$count").text == "0"
+
+
+def test_what_navigation_finds_is_filtered_and_paged(people: Company) -> None:
+    path = f"contactsExt({COMPANY_CONTACT})/people"
+    assert [each["number"] for each in people.listed(path, "$filter=number eq 'P2'")] == ["P2"]
+
+    first = people.get(path, "$orderby=number", {"Prefer": "odata.maxpagesize=1"})
+    second = people.follow(str(first.json()["@odata.nextLink"]))
+
+    assert [each["number"] for each in page(first).value] == ["P1"]
+    assert [each["number"] for each in values(second)] == ["P2"]
+    stolen = str(first.json()["@odata.nextLink"]).partition("$skiptoken=")[2]
+    refusal(
+        people.get("contactsExt", f"$orderby=number&$skiptoken={stolen}"),
+        "BadRequest_InvalidRequestUrl",
+    )
+
+
+def test_a_count_is_plain_text(stocked: Company) -> None:
+    answer = stocked.get("contactsExt/$count", headers={"Accept": "application/json"})
+
+    assert (answer.text, answer.headers["content-type"]) == ("1", "text/plain;charset=utf-8")
+    assert stocked.get("contactsExt/$count", "$filter=city eq 'Wien'").text == "0"
+
+
+@pytest.mark.parametrize("option", ["$top=1", "$orderby=city", "$count=true"])
+def test_a_count_refuses_options_that_do_not_count(option: str, stocked: Company) -> None:
+    refusal(stocked.get("contactsExt/$count", option), "BadRequest_InvalidRequestUrl")
+
+
+def test_references_are_addresses_alone(stocked: Company) -> None:
+    path = PATHS["unitsOfMeasureExt"]
+    base = stocked.root.partition("/companies")[0]
+
+    many = stocked.get("unitsOfMeasureExt/$ref").json()
+    one = stocked.get(f"{path}/$ref").json()
+
+    address = {"@odata.id": f"{stocked.root}/{path}"}
+    assert many == {"@odata.context": f"{base}/$metadata#Collection($ref)", "value": [address]}
+    assert one == {"@odata.context": f"{base}/$metadata#$ref", **address}
+
+
+@pytest.mark.parametrize("resource", PATHS)
+def test_a_cast_to_the_own_type_changes_nothing(resource: str, stocked: Company) -> None:
+    kind = MODEL.by_name[resource].type.name
+
+    plain, cast = stocked.get(PATHS[resource]), stocked.get(f"{PATHS[resource]}/Comptoir.{kind}")
+    assert cast.json() == plain.json()
+    assert len(stocked.listed(f"{resource}/Comptoir.{kind}")) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        (f"{PATHS['contactsExt']}/city", "HEAD, GET"),
+        (f"{PATHS['contactsExt']}/city/$value", "HEAD, GET"),
+        ("contactsExt/$count", "HEAD, GET"),
+        ("contactsExt/$ref", "HEAD, GET"),
+        (f"{PATHS['contactsExt']}/people", "HEAD, GET"),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_what_is_only_read_has_no_other_method(
+    method: str, path: str, allowed: str, stocked: Company
+) -> None:
+    answer = stocked.request(method, path, body={})
+
+    refusal(answer, "BadRequest_MethodNotAllowed")
+    assert answer.headers["allow"] == allowed
+
+
+def test_full_metadata_names_types_and_navigation(stocked: Company) -> None:
+    accept = {"Accept": "application/json;odata.metadata=full"}
+    read: Mapping[str, object] = stocked.get(PATHS["itemsExt"], headers=accept).json()
+
+    assert read["lastModifiedDateTime@odata.type"] == "#DateTimeOffset"
+    assert read["prices@odata.navigationLink"] == f"{stocked.root}/{PATHS['itemsExt']}/prices"
+    assert "number@odata.type" not in read
+
+
+@pytest.mark.parametrize("resource", READ_ONLY)
+def test_a_company_has_the_properties_of_a_record(resource: str, stocked: Company) -> None:
+    base = stocked.root.partition("/companies")[0]
+
+    assert stocked.follow(f"{base}/companies({stocked.id})/name").json()["value"]
+    assert stocked.follow(f"{base}/companies/$count").status_code == 200
+    refusal(stocked.follow(f"{base}/{resource}"), "BadRequest_ResourceNotFound")
