@@ -93,6 +93,10 @@ class Settings:
     scan_seconds: float = field(
         default=30.0, metadata=_help("How long such a read may take before it is refused.")
     )
+    delta_seconds: float = field(
+        default=30 * 86_400.0,
+        metadata=_help("How long a delta link can be followed; later it is answered with 410."),
+    )
     lock_seconds: float = field(
         default=5.0,
         metadata=_help("How long a write waits for another process's lock before 503."),

@@ -75,3 +75,15 @@ class Junction(msgspec.Struct, frozen=True):
 
 Value = Field | Slot | Function | Scaled
 Condition = Constant | Field | Function | Comparison | OneOf | Carries | Not | Junction
+
+
+def looks_elsewhere(condition: Condition) -> bool:
+    """Whether a condition depends on other records than the one for which it holds."""
+    match condition:
+        case Carries():
+            return True
+        case Junction():
+            return any(looks_elsewhere(each) for each in condition.operands)
+        case Not():
+            return looks_elsewhere(condition.operand)
+    return False

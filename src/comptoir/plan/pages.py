@@ -6,6 +6,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import looks_elsewhere
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.orders import bind_orderby
 from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, Within, default_order
@@ -32,6 +33,15 @@ class Page(msgspec.Struct, frozen=True):
         """The skip token for the page behind this one, which showed so many and ended in `row`."""
         continuation = Continuation(self.given + shown, self.plan.seek_behind(row))
         return encode_token(self.query, continuation)
+
+    @property
+    def looks_elsewhere(self) -> bool:
+        """Whether other records than its own decide what stands on the page."""
+        return self.plan.where.condition is not None and looks_elsewhere(self.plan.where.condition)
+
+    def narrowed(self, within: Within) -> "Page":
+        """The same page of the records with some values; only its tokens differ."""
+        return msgspec.structs.replace(self, query=(*self.query, *_within(within)))
 
 
 def bind_page(
@@ -60,7 +70,7 @@ def bind_page(
         company.id if company else "",
         options.filter or "",
         options.orderby or "",
-        *[f"{name}={value}" for name, value in within],
+        *_within(within),
     )
     continuation = Continuation(0, ())
     if options.skiptoken is not None:
@@ -89,3 +99,7 @@ def bind_count(
     if options.filter is not None:
         where = filter_where(entity_set, options.filter, limits)
     return CountPlan(entity_set, company, where, keys, within)
+
+
+def _within(within: Within) -> list[str]:
+    return [f"{name}={value}" for name, value in within]

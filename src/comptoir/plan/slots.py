@@ -22,6 +22,10 @@ class Slots:
 
         So lists of many lengths have few shapes, and statements are built for few.
         """
-        length = 1 << (len(values) - 1).bit_length()
-        padded = [*values, *[values[-1]] * (length - len(values))]
-        return tuple([self.add(value) for value in padded])
+        return tuple([self.add(value) for value in padded(values)])
+
+
+def padded(values: Sequence[Stored]) -> list[Stored]:
+    """The values of a list, at least one, the last repeated up to a power of two."""
+    length = 1 << (len(values) - 1).bit_length()
+    return [*values, *[values[-1]] * (length - len(values))]

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 
-SUPPORTED = frozenset({"$filter", "$orderby", "$top", "$count", "$skiptoken"})
+SUPPORTED = frozenset({"$filter", "$orderby", "$top", "$count", "$skiptoken", "$deltatoken"})
 RESERVED = SUPPORTED | {
     "$apply",
     "$compute",
-    "$deltatoken",
     "$expand",
     "$format",
     "$id",
@@ -35,6 +34,7 @@ class QueryOptions(msgspec.Struct, frozen=True):
     top: int | None = None
     count: bool | None = None
     skiptoken: str | None = None
+    deltatoken: str | None = None
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -45,6 +45,7 @@ class QueryOptions(msgspec.Struct, frozen=True):
             "$top": self.top is not None,
             "$count": self.count is not None,
             "$skiptoken": self.skiptoken is not None,
+            "$deltatoken": self.deltatoken is not None,
         }
         return tuple(name for name, is_given in held.items() if is_given)
 
@@ -101,11 +102,26 @@ def system_name(name: str) -> str | None:
     return None
 
 
-def continued(query: str, token: str) -> str:
-    """The query string that asks for the page behind this one, by its skip token."""
+_TOKENS = frozenset({"$deltatoken", "$skiptoken"})
+
+
+def continued(query: str, *tokens: tuple[str, str]) -> str:
+    """The query string that asks the same, further on: with tokens in place of those it has."""
     parts = [part for part in query.split("&") if part]
-    kept = [part for part in parts if system_name(_decoded(part.partition("=")[0])) != "$skiptoken"]
-    return "&".join([*kept, f"$skiptoken={token}"])
+    kept = [part for part in parts if system_name(_decoded(part.partition("=")[0])) not in _TOKENS]
+    return "&".join([*kept, *(f"{name}={token}" for name, token in tokens)])
+
+
+def query_string(options: QueryOptions) -> str:
+    """The query string that gives these options."""
+    held = {
+        "$filter": options.filter,
+        "$orderby": options.orderby,
+        "$top": options.top,
+        "$count": None if options.count is None else str(options.count).lower(),
+    }
+    given = [(name, value) for name, value in held.items() if value is not None]
+    return "&".join([f"{name}={quote(str(value), safe='')}" for name, value in given])
 
 
 def _typed(texts: Mapping[str, str]) -> QueryOptions:
@@ -118,6 +134,7 @@ def _typed(texts: Mapping[str, str]) -> QueryOptions:
         top=None if "$top" not in texts else _whole("$top", texts["$top"].strip()),
         count=None if count is None else count == "true",
         skiptoken=texts.get("$skiptoken"),
+        deltatoken=texts.get("$deltatoken"),
     )
 
 

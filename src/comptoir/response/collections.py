@@ -4,18 +4,37 @@ from collections.abc import Sequence
 
 import msgspec
 
+from comptoir.edm.primitive import Stored
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.response.records import NONE, Extras, RecordWriter
+from comptoir.response.records import NONE, Extras, RecordWriter, context_url
 
 _encode = msgspec.json.encode
 
 
-class CollectionWriter:
-    """Writes one collection: its head, slices of records, and its tail, in this order."""
+class Removed(msgspec.Struct, frozen=True):
+    """A record that a collection has no longer: its key, and whether it was deleted or changed."""
 
-    def __init__(self, records: RecordWriter, base_url: str, company: Company | None) -> None:
+    key: Stored
+    reason: str
+
+
+class CollectionWriter:
+    """Writes one collection: its head, slices of records, and its tail, in this order.
+
+    `of_changes` makes it a collection of changes (OData JSON Format 4.01, section 15).
+    """
+
+    def __init__(
+        self,
+        records: RecordWriter,
+        base_url: str,
+        company: Company | None,
+        *,
+        of_changes: bool = False,
+    ) -> None:
         self._records = records
+        self._of_changes = of_changes
         self._base_url = base_url
         self._company = company
         self._separator = b""
@@ -29,6 +48,8 @@ class CollectionWriter:
         parts: list[bytes] = []
         if records.level != NONE:
             context = records.context(self._base_url, self._company)
+            if self._of_changes:
+                context += "/$delta"
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
             parts.append(b'"@odata.count":%d' % count)
@@ -42,12 +63,30 @@ class CollectionWriter:
         if not rows:
             return b""
         records = self._records.records(self._base_url, self._company, rows, extras)
-        written = self._separator + records
-        self._separator = b","
-        return written
+        return self._continued(records)
 
-    def tail(self, next_link: str | None) -> bytes:
-        """What stands behind the records."""
-        if next_link is None:
-            return b"]}"
-        return b'],"@odata.nextLink":' + _encode(next_link) + b"}"
+    def removed(self, removed: Sequence[Removed]) -> bytes:
+        """Records that the collection has no longer, in the form of OData 4.0 (section 10.3)."""
+        records, company = self._records, self._company
+        context = context_url(self._base_url, records.entity_set, company) + "/$deletedEntity"
+        entries = [
+            {
+                "@odata.context": context,
+                "id": records.address(self._base_url, company, each.key),
+                "reason": each.reason,
+            }
+            for each in removed
+        ]
+        return self._continued(_encode(entries)[1:-1])
+
+    def tail(self, next_link: str | None = None, delta_link: str | None = None) -> bytes:
+        """What stands behind the records: at most one of the links."""
+        if next_link is not None:
+            return b'],"@odata.nextLink":' + _encode(next_link) + b"}"
+        if delta_link is not None:
+            return b'],"@odata.deltaLink":' + _encode(delta_link) + b"}"
+        return b"]}"
+
+    def _continued(self, written: bytes) -> bytes:
+        separator, self._separator = self._separator, b","
+        return separator + written

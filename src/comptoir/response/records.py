@@ -82,7 +82,11 @@ class RecordWriter:
 
     def link(self, base_url: str, company: Company | None, row: Row) -> str:
         """The URL of the record, its key percent-encoded."""
-        key = str(row[self._key_at])
+        return self.address(base_url, company, row[self._key_at])
+
+    def address(self, base_url: str, company: Company | None, stored: Stored) -> str:
+        """The URL of the record with a key."""
+        key = str(stored)
         if self._key_quoted:
             key = quote("'" + key.replace("'", "''") + "'", safe="'")
         return f"{set_url(base_url, self.entity_set, company)}({key})"

@@ -1,5 +1,6 @@
 """Reading collections: a page of records at a time, streamed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 import msgspec
@@ -7,15 +8,30 @@ import msgspec
 from comptoir.auth import Scope, require
 from comptoir.edm.primitive import Stored
 from comptoir.errors import Refusal
+from comptoir.plan.deltas import Delta
 from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Row, Within
-from comptoir.request.headers import max_page_size, names_protocol
+from comptoir.request.headers import names_protocol
 from comptoir.request.options import continued, parse_options
+from comptoir.request.preferences import preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.shape import ADDRESS
-from comptoir.service.context import COUNTING, Context, Request, Runtime, allow_options, shaped
+from comptoir.service.context import (
+    COUNTING,
+    Context,
+    Request,
+    Runtime,
+    allow_options,
+    record_writer,
+)
+from comptoir.service.deltas import Deltas
+from comptoir.service.expanding import BLOCK
 from comptoir.service.places import Places
+from comptoir.service.views import View, Views
+
+PIECE = 25
+"""How many records with related ones are encoded in a turn of the event loop."""
 
 
 class Subset(msgspec.Struct, frozen=True):
@@ -35,6 +51,8 @@ class Collections:
     def __init__(self, runtime: Runtime, places: Places) -> None:
         self._runtime = runtime
         self._places = places
+        self._views = Views(runtime)
+        self._deltas = Deltas(runtime)
 
     async def list(self, context: Context) -> Answer:
         """The records that the query options ask for, a page of them."""
@@ -44,7 +62,7 @@ class Collections:
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        records = shaped(context.records, ADDRESS)
+        records = record_writer(context.entity_set, context.records.level, ADDRESS)
         subset = await self._subset(context)
         return await self.page(msgspec.structs.replace(context, records=records), subset)
 
@@ -80,8 +98,8 @@ class Collections:
         """A page of a subset of the set's records."""
         request, settings = context.request, self._runtime.settings
         options = parse_options(request.query)
-        wanted = max_page_size(request.headers)
-        page_size = min(wanted or settings.page_size, settings.max_page_size)
+        wished = preferences(request.headers)
+        page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         page = bind_page(
             context.entity_set,
             context.company,
@@ -91,13 +109,21 @@ class Collections:
             page_size=page_size,
             limits=self._runtime.limits,
         )
+        view = self._views.of(context, options)
+        delta = None
+        if options.deltatoken is not None:
+            delta = await self._deltas.given(context, options.deltatoken, page)
+            if options.skiptoken is None:
+                return await self._deltas.changes(context, view.records, page, delta)
+        elif wished.track_changes:
+            delta = await self._deltas.begin(context, options, page)
         count = None
         if page.count is not None:
             count = await self._runtime.store.count(page.count, request.patience)
         slices = self._runtime.store.page(page.plan, request.patience)
-        first: list[Row] = await anext(slices, [])
-        second = await anext(slices, None)
-        writer = CollectionWriter(context.records, self._runtime.base_url, context.company)
+        blocks = slices if view.expander is None else _gathered(slices)
+        first: Sequence[Row] = await anext(blocks, [])
+        writer = CollectionWriter(view.records, self._runtime.base_url, context.company)
         inline = None
         if (
             context.entity_set.single_inline
@@ -107,61 +133,116 @@ class Collections:
         ):
             inline = first[0]
         headers = context.headers()
-        if wanted:
-            headers.append((b"preference-applied", b"odata.maxpagesize=%d" % page_size))
-        head = writer.head(count, inline)
-        following = _Following(self._runtime.base_url, request, page)
+        applied = wished.applied(page_size=page_size, track_changes=delta is not None)
+        if applied:
+            headers.append((b"preference-applied", applied))
+        token = None if delta is None else self._deltas.token(context, page, delta)
+        following = _Following(self._runtime.base_url, request, page, delta, token)
+        begun = [writer.head(count, inline)]
+        begun += [piece async for piece in _pieces(first, writer, view, following)]
+        second = await anext(blocks, None)
         if second is None:
-            shown = following.shown(first)
-            tail = writer.tail(following.link)
-            return Answer(200, headers, b"".join([head, writer.slice(shown), tail]))
-        return Answer(200, headers, _written(head, writer, following, (first, second), slices))
+            return Answer(
+                200, headers, b"".join([*begun, writer.tail(following.link, following.delta_link)])
+            )
+        return Answer(200, headers, _written(begun, second, blocks, writer, view, following))
+
+
+async def _gathered(slices: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+    """The same records in blocks that are expanded at once."""
+    block: list[Row] = []
+    async for rows in slices:
+        block += rows
+        if len(block) >= BLOCK:
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 class _Following:
-    """Cuts the records of a page at its size, and tells the link to the page that follows."""
+    """Cuts the records of a page at its size, and tells the link to what follows it."""
 
-    def __init__(self, base_url: str, request: Request, page: Page) -> None:
+    def __init__(
+        self, base_url: str, request: Request, page: Page, delta: Delta | None, token: str | None
+    ) -> None:
         self.link: str | None = None
-        self._base_url = base_url
-        self._request = request
+        self._address = f"{base_url}{request.path}"
+        self._query = request.query
         self._page = page
-        self._shown = 0
+        self._delta = delta
+        self._tokens = () if token is None else (("$deltatoken", token),)
+        self._seen = 0
         self._end: Row | None = None
 
-    def shown(self, rows: list[Row]) -> list[Row]:
-        """Those of some records that stand on the page; the others show that a page follows."""
-        shown = rows[: self._page.size - self._shown]
-        if shown:
-            self._shown += len(shown)
-            self._end = shown[-1]
-        if len(rows) > len(shown):
+    @property
+    def delta_link(self) -> str | None:
+        """The link to the changes since the client began to read, if they are tracked."""
+        if not self._tokens:
+            return None
+        return f"{self._address}?{continued(self._query, *self._tokens)}"
+
+    def fitting(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Those of some records for which the page has room."""
+        return rows[: self._page.size - self._seen]
+
+    def shown(self, fitting: Sequence[Row]) -> Sequence[Row]:
+        """Those of them that are shown: what changed meanwhile is told of by the delta link."""
+        if self._delta is None:
+            return fitting
+        return [row for row in fitting if int(row[0]) <= self._delta.since]
+
+    def pass_by(self, fitting: Sequence[Row], rows: Sequence[Row]) -> None:
+        """Note those of some records that are written; the others show that a page follows."""
+        if fitting:
+            self._seen += len(fitting)
+            self._end = fitting[-1]
+        if len(rows) > len(fitting):
             self.end_here()
-        return shown
 
     def end_here(self) -> None:
-        """Let the next page follow the records that were shown."""
+        """Let the next page follow the records that were written."""
         if self._end is not None:
-            token = self._page.token_behind(self._end, self._shown)
-            query = continued(self._request.query, token)
-            self.link = f"{self._base_url}{self._request.path}?{query}"
+            token = self._page.token_behind(self._end, self._seen)
+            query = continued(self._query, ("$skiptoken", token), *self._tokens)
+            self.link = f"{self._address}?{query}"
+
+
+async def _pieces(
+    rows: Sequence[Row], writer: CollectionWriter, view: View, following: _Following
+) -> AsyncIterator[bytes]:
+    """Some records of a page as bytes, in pieces that a turn of the event loop can write."""
+    fitting = following.fitting(rows)
+    shown = following.shown(fitting)
+    if view.expander is None:
+        yield writer.slice(shown)
+    else:
+        extras = await view.expander.extras(shown)
+        for start in range(0, len(shown), PIECE):
+            end = start + PIECE
+            yield writer.slice(shown[start:end], extras[start:end])
+            await asyncio.sleep(0)
+    following.pass_by(fitting, rows)
 
 
 async def _written(
-    head: bytes,
+    begun: Sequence[bytes],
+    second: Sequence[Row],
+    blocks: AsyncIterator[Sequence[Row]],
     writer: CollectionWriter,
+    view: View,
     following: _Following,
-    ready: Sequence[list[Row]],
-    slices: AsyncIterator[list[Row]],
 ) -> AsyncIterator[bytes]:
-    """A page as it is written: its head, the slices that are ready, those to come, its tail."""
-    yield head
-    for rows in ready:
-        yield writer.slice(following.shown(rows))
+    """A page as it is written: what has begun, the blocks that follow, its tail."""
+    for piece in begun:
+        yield piece
     try:
-        async for rows in slices:
-            yield writer.slice(following.shown(rows))
+        async for piece in _pieces(second, writer, view, following):
+            yield piece
+        async for rows in blocks:
+            async for piece in _pieces(rows, writer, view, following):
+                yield piece
     except Refusal:
         # the status has gone out: a page may be short, and who follows its link is told why
         following.end_here()
-    yield writer.tail(following.link)
+    yield writer.tail(following.link, following.delta_link)

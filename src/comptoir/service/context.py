@@ -11,11 +11,11 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.target import Company, Target
 from comptoir.request.expression import ExpressionLimits
-from comptoir.request.headers import Headers, metadata_level
+from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import RecordWriter
-from comptoir.response.shape import RecordShape
+from comptoir.response.shape import WHOLE, RecordShape
 from comptoir.store.protocol import Patience, Store
 
 
@@ -48,24 +48,11 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
-        self._writers: dict[tuple[EntitySet, str], RecordWriter] = {}
-
-    def writer(self, entity_set: EntitySet, headers: Headers) -> RecordWriter:
-        """What writes a set's records in the format that a request accepts; else `Refusal`."""
-        level = metadata_level(headers)
-        writer = self._writers.get((entity_set, level))
-        if writer is None:
-            writer = self._writers[entity_set, level] = RecordWriter(entity_set, level)
-        return writer
-
-
-def shaped(records: RecordWriter, shape: RecordShape) -> RecordWriter:
-    """What writes the same records, in the same format, in a shape of the request's own."""
-    return _shaped(records.entity_set, records.level, shape)
 
 
 @lru_cache(1_000)
-def _shaped(entity_set: EntitySet, level: str, shape: RecordShape) -> RecordWriter:
+def record_writer(entity_set: EntitySet, level: str, shape: RecordShape = WHOLE) -> RecordWriter:
+    """What writes a set's records at a metadata level in a shape."""
     return RecordWriter(entity_set, level, shape)
 
 

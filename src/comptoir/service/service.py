@@ -4,11 +4,11 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
-from comptoir.request.headers import NO_HEADERS
+from comptoir.request.headers import NO_HEADERS, metadata_level
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.collections import Collections
-from comptoir.service.context import Context, Request, Runtime, Verb
+from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
 from comptoir.service.places import Places
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
@@ -55,7 +55,7 @@ class Service:
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
         headers = NO_HEADERS if target.shape in PLAIN_TEXT else request.headers
-        writer = self._runtime.writer(target.entity_set, headers)
+        writer = record_writer(target.entity_set, metadata_level(headers))
         if not target.entity_set.per_company and not target.hops:
             company = None
         return await verb(Context(request, target, company, writer))

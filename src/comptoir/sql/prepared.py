@@ -1,6 +1,7 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 from sqlalchemy import BindParameter, ColumnElement, Integer, Text, bindparam, literal_column
@@ -8,6 +9,11 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.primitive import Stored
+
+SHAPES_KEPT = 2_000
+"""How many compiled statements of a sort are kept; past that the oldest is dropped."""
+
+Shape = TypeVar("Shape")
 
 _SLOT = "slot_"
 
@@ -78,3 +84,15 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
             for name in order
         ),
     )
+
+
+def kept(
+    cache: dict[Shape, Prepared], shape: Shape, build: Callable[[Shape], Prepared]
+) -> Prepared:
+    """The statement of a shape, built when it is not in the cache."""
+    prepared = cache.get(shape)
+    if prepared is None:
+        if len(cache) >= SHAPES_KEPT:
+            del cache[next(iter(cache))]
+        prepared = cache[shape] = build(shape)
+    return prepared

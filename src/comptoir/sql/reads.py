@@ -1,8 +1,5 @@
 """Statements that read records, each compiled once per shape of its plan."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from sqlalchemy import ColumnElement, and_, false, func, or_, select
 from sqlalchemy.engine import Dialect
 
@@ -12,30 +9,14 @@ from comptoir.plan.bound import Condition
 from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
 from comptoir.sql.conditions import conditioned
 from comptoir.sql.functions import FunctionTable
-from comptoir.sql.prepared import BLANK, Prepared, Query, constant, named, prepare
-from comptoir.sql.source import Source, table_source
+from comptoir.sql.prepared import BLANK, Prepared, Query, constant, kept, named, prepare
+from comptoir.sql.source import Source, is_free_when_blank, table_source
 from comptoir.sql.tables import Tables
 
-SHAPES_KEPT = 2_000
-"""How many compiled statements of a sort are kept; past that the oldest is dropped."""
-
-Shape = TypeVar("Shape")
 Keys = int | None
 Names = tuple[str, ...]
 PageShape = tuple[EntitySet, Condition | None, tuple[OrderKey, ...], bool, Keys, Names, bool]
 CountShape = tuple[EntitySet, Condition | None, Keys, Names]
-
-
-def kept(
-    cache: dict[Shape, Prepared], shape: Shape, build: Callable[[Shape], Prepared]
-) -> Prepared:
-    """The statement of a shape, built when it is not in the cache."""
-    prepared = cache.get(shape)
-    if prepared is None:
-        if len(cache) >= SHAPES_KEPT:
-            del cache[next(iter(cache))]
-        prepared = cache[shape] = build(shape)
-    return prepared
 
 
 class ReadStatements:
@@ -125,17 +106,13 @@ class ReadStatements:
             holds.append(held)
         for name, place in zip(within, _within_names(within), strict=True):
             holds.append(source.columns[name] == named(place))
-            if _is_free_when_blank(entity_set, name):
+            if is_free_when_blank(entity_set, name):
                 # its index is partial, and only a statement that says so may use it
                 holds.append(source.columns[name] != BLANK)
         if keys is not None:
             listed = [named(name) for name in _key_names(keys)]
             holds.append(source.key.in_(listed) if listed else false())
         return source, holds
-
-
-def _is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
-    return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)
 
 
 def _names(within: Within) -> Names:

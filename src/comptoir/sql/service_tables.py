@@ -33,6 +33,12 @@ class ServiceStatements:
         self.changes = self._changes(changes)
         """The change log behind a number, in order: company, number, limit."""
 
+        self.position = self._position(companies)
+        """The number of a company's last change: id."""
+
+        self.changes_of = self._changes_of(changes)
+        """The changes of a set in order: company, entity set, behind a number, up to one, limit."""
+
         self.load_mark = self._load_mark(loads)
         """How many rows of a file are written: company, entity set, digest."""
 
@@ -97,6 +103,25 @@ class ServiceStatements:
             .offset(constant(0))
         )
         return self._made(statement, "company", "since", "limit")
+
+    def _position(self, companies: Table) -> Prepared:
+        statement = select(companies.c.change_number).where(companies.c[COMPANY_ID] == named("id"))
+        return self._made(statement, "id")
+
+    def _changes_of(self, changes: Table) -> Prepared:
+        statement = (
+            select(*[column for column in changes.columns if column.name != COMPANY_ID])
+            .where(
+                changes.c[COMPANY_ID] == named("company"),
+                changes.c.entity_set == named("entity_set"),
+                changes.c.number > named("since"),
+                changes.c.number <= named("until"),
+            )
+            .order_by(changes.c.number)
+            .limit(named("limit"))
+            .offset(constant(0))
+        )
+        return self._made(statement, "company", "entity_set", "since", "until", "limit")
 
     def _load_mark(self, loads: Table) -> Prepared:
         names = _mark_names(loads)

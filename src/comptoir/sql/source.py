@@ -56,3 +56,11 @@ def table_source(tables: Tables, entity_set: EntitySet) -> Source:
         # a company's tag is made of its own incarnation, which no company in the path gives
         version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
     return Source(entity_set, table, table.c[COMPANY_ID], version, records.columns)
+
+
+def is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
+    """Whether the index of a property leaves blank values out.
+
+    Only a statement that leaves them out as well may use it.
+    """
+    return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)

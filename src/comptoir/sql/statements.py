@@ -8,6 +8,7 @@ from sqlalchemy.engine import Dialect
 from comptoir.edm.model import Model
 from comptoir.sql.functions import SQLITE, FunctionTable
 from comptoir.sql.reads import ReadStatements
+from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import Tables, build_tables
 from comptoir.sql.writes import WriteStatements
@@ -19,6 +20,7 @@ class Statements:
 
     tables: Tables
     reads: ReadStatements
+    related: RelatedStatements
     writes: WriteStatements
     service: ServiceStatements
 
@@ -33,6 +35,7 @@ def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Sta
     return Statements(
         tables,
         ReadStatements(model, tables, dialect, functions),
+        RelatedStatements(model, tables, dialect, functions),
         WriteStatements(model, tables, dialect),
         ServiceStatements(tables, dialect),
     )

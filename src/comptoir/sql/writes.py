@@ -5,8 +5,7 @@ from sqlalchemy.engine import Dialect
 
 from comptoir.edm.entity import Followed, UniqueRule
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, slot
-from comptoir.sql.reads import kept
+from comptoir.sql.prepared import BLANK, Prepared, constant, kept, named, prepare, slot
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]

@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
 from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
+from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded
@@ -42,6 +44,14 @@ class Store(Protocol):
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         """How many records a condition holds for."""
 
+    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
+        """The records to which navigation leads, those of one value together and in order."""
+
+    async def related_counts(
+        self, plan: RelatedPlan, patience: Patience = unlimited
+    ) -> dict[Stored, int]:
+        """How many records navigation leads to, by value; values without any are left out."""
+
     async def write(self, plan: WritePlan) -> Written:
         """Run a unit of work; returns when it is durable, raises `Refusal` when it is not done."""
 
@@ -62,6 +72,20 @@ class Store(Protocol):
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The change log behind a number, in order, without gaps."""
+
+    async def position(self, company: Company) -> int:
+        """The number of the company's last change, 0 when there is none."""
+
+    async def changes_of(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        since: int,
+        until: int,
+        limit: int,
+        patience: Patience = unlimited,
+    ) -> list[Change]:
+        """The changes of one set behind a number and up to another, in order, without gaps."""
 
     async def check(self) -> None:
         """Raise `Refusal` (503) unless the database answers."""

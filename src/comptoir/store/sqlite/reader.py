@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import Query
-from comptoir.sql.reads import SHAPES_KEPT, ReadStatements
+from comptoir.sql.prepared import SHAPES_KEPT, Query
+from comptoir.sql.reads import ReadStatements
 from comptoir.store.protocol import Patience
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.scans import Scans

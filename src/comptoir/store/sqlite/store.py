@@ -15,6 +15,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
 from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
+from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Statement
@@ -87,6 +88,17 @@ class SqliteStore(Store):
         return int(rows[0][0])
 
     @override
+    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
+        return await self._reader.rows(self._statements.related.rows(plan), patience)
+
+    @override
+    async def related_counts(
+        self, plan: RelatedPlan, patience: Patience = unlimited
+    ) -> dict[Stored, int]:
+        rows = await self._reader.rows(self._statements.related.counts(plan), patience)
+        return {value: int(count) for value, count in rows}
+
+    @override
     async def write(self, plan: WritePlan) -> Written:
         return await self._writer.submit(
             plan.company.id, partial(unit_of_work, plan, self._statements)
@@ -127,6 +139,26 @@ class SqliteStore(Store):
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         rows = await self._rows(self._statements.service.changes, company.id, since, limit)
+        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+
+    @override
+    async def position(self, company: Company) -> int:
+        rows = await self._rows(self._statements.service.position, company.id)
+        return int(rows[0][0])
+
+    @override
+    async def changes_of(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        since: int,
+        until: int,
+        limit: int,
+        patience: Patience = unlimited,
+    ) -> list[Change]:
+        prepared = self._statements.service.changes_of
+        query = prepared.query(company.id, entity_set.name, since, until, limit)
+        rows = await self._reader.rows(query, patience)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     @override

@@ -1,0 +1,136 @@
+"""What has changed in a collection since a client read it (OData Protocol 4.01, section 11.3).
+
+The change log is the truth: it is read in the order of commits, and never skips a change. A record
+is told of at its last change alone, and one that changes while the log is read is left to the next
+link. So each change is told once, whatever is written at the same time.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import groupby
+from time import time
+
+import msgspec
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.deltas import Delta, decode_delta, encode_delta
+from comptoir.plan.pages import Page
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.slots import padded
+from comptoir.request.options import QueryOptions, continued
+from comptoir.response.answer import Answer
+from comptoir.response.collections import CollectionWriter, Removed
+from comptoir.response.records import RecordWriter
+from comptoir.service.context import Context, Runtime
+from comptoir.store.ledger import Change
+from comptoir.store.unit import DELETE
+
+CHANGES = 200
+"""The most changes on a page: they are looked up and written in one turn."""
+
+_TRACKED = frozenset({"$count", "$deltatoken", "$filter", "$format", "$select", "$skiptoken"})
+
+
+class Deltas:
+    """Tracks the changes of collections."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._store = runtime.store
+        self._settings = runtime.settings
+        self._base_url = runtime.base_url
+
+    async def begin(self, context: Context, options: QueryOptions, page: Page) -> Delta | None:
+        """The delta of a client that reads the collection now, None where none can be had.
+
+        What other records decide, the log of one set does not tell.
+        """
+        entity_set = context.entity_set
+        tracked = entity_set.per_company and entity_set.view is None
+        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
+            return None
+        position = await self._store.position(context.under())
+        return Delta(position, None, int(time()))
+
+    async def given(self, context: Context, token: str, page: Page) -> Delta:
+        """The delta that a link carries; raises `Refusal` for one that cannot be followed."""
+        company = context.under()
+        position = await self._store.position(company)
+        oldest = int(time() - self._settings.delta_seconds)
+        query = _query(page)
+        delta = decode_delta(token, query, company, position=position, oldest=oldest)
+        return delta if delta.until is not None else Delta(delta.since, position, delta.issued)
+
+    def token(self, context: Context, page: Page, delta: Delta) -> str:
+        """The token with which a client follows a delta."""
+        return encode_delta(_query(page), context.under(), delta)
+
+    async def changes(
+        self, context: Context, records: RecordWriter, page: Page, delta: Delta
+    ) -> Answer:
+        """The records that have changed, and those that are no longer in the collection."""
+        request, until = context.request, delta.until or delta.since
+        limit = min(page.size, CHANGES)
+        changes = await self._store.changes_of(
+            context.under(), context.entity_set, delta.since, until, limit + 1, request.patience
+        )
+        follows = len(changes) > limit
+        told = [each async for each in self._told(context, page, changes[:limit])]
+        writer = CollectionWriter(records, self._base_url, context.company, of_changes=True)
+        body = [writer.head(None), *_written(writer, told)]
+        if follows:
+            rest = Delta(changes[limit - 1].number, until, delta.issued)
+            body.append(writer.tail(next_link=self._link(context, page, rest)))
+        else:
+            rest = Delta(until, None, int(time()))
+            body.append(writer.tail(delta_link=self._link(context, page, rest)))
+        return Answer(200, context.headers(), b"".join(body))
+
+    def _link(self, context: Context, page: Page, delta: Delta) -> str:
+        request = context.request
+        query = continued(request.query, ("$deltatoken", self.token(context, page, delta)))
+        return f"{self._base_url}{request.path}?{query}"
+
+    async def _told(
+        self, context: Context, page: Page, changes: Sequence[Change]
+    ) -> AsyncIterator[Row | Removed]:
+        """What each change that is its record's last has made of the record."""
+        kind = context.entity_set.type
+        last = {kind.key_property.type.from_text(each.record): each for each in changes}
+        if not last:
+            return
+        found = await self._found(context, page.plan, list(last))
+        lost = [key for key in last if key not in found]
+        everything = msgspec.structs.replace(page.plan, where=EVERYTHING, within=())
+        elsewhere = await self._found(context, everything, lost)
+        for key, change in sorted(last.items(), key=lambda item: item[1].number):
+            row = found.get(key) or elsewhere.get(key)
+            if row is None:
+                # one that was deleted behind this change is told of there
+                if change.verb == DELETE:
+                    yield Removed(key, "deleted")
+            elif row[0] == change.number:
+                yield row if key in found else Removed(key, "changed")
+
+    async def _found(
+        self, context: Context, plan: PagePlan, keys: Sequence[Stored]
+    ) -> dict[Stored, Row]:
+        """Those of the records with some keys that a plan finds."""
+        if not keys:
+            return {}
+        order = default_order(context.entity_set)
+        wanted = msgspec.structs.replace(
+            plan, keys=tuple(padded(keys)), order=order, seek=None, limit=len(keys), skip=0
+        )
+        slices = self._store.page(wanted, context.request.patience)
+        return {context.records.key(row): row async for rows in slices for row in rows}
+
+
+def _query(page: Page) -> tuple[str, ...]:
+    return ("delta", *page.query)
+
+
+def _written(writer: CollectionWriter, told: Sequence[Row | Removed]) -> Iterator[bytes]:
+    for is_removed, group in groupby(told, key=lambda each: isinstance(each, Removed)):
+        if is_removed:
+            yield writer.removed([each for each in group if isinstance(each, Removed)])
+        else:
+            yield writer.slice([each for each in group if not isinstance(each, Removed)])
