@@ -40,7 +40,10 @@ class CreatePlan(msgspec.Struct, frozen=True):
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """A record to be changed: its key, tags of which it must have one or must not, and by whom."""
+    """A record to be changed: its key, tags of which it must have one or must not, and by whom.
+
+    With `replaces`, properties that are not given get their default.
+    """
 
     entity_set: EntitySet
     company: Company
@@ -49,9 +52,21 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
+    replaces: bool = False
 
 
-WritePlan = CreatePlan | UpdatePlan
+class DeletePlan(msgspec.Struct, frozen=True):
+    """A record to be deleted: its key, tags of which it must have one or must not, and by whom."""
+
+    entity_set: EntitySet
+    company: Company
+    key: Stored
+    if_match: EntityTags
+    by: str
+    if_none_match: EntityTags | None = None
+
+
+WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
 def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
@@ -68,15 +83,20 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     elif kind.key in given and kind.key_property.type.is_no_key(given[kind.key]):
         # as good as left out: a Guid is made, and any other key is missed
         del given[kind.key]
-    for each in kind.properties:
-        if each.required and each.name not in body and each.name not in given:
-            faults.append(_missing(each, "is required, but was not sent."))
+    faults += _left_out(kind, {*body, *given})
     return Values(given, _refusal(faults))
 
 
 def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:
     """Check a partial body; computed properties in it are ignored, and so is another key."""
     given, faults = _bind(kind, body, creating=False)
+    return Values(given, _refusal(faults))
+
+
+def bind_replace(kind: EntityType, body: dict[str, Json]) -> Values:
+    """Check a whole body; computed properties in it are ignored, and so is another key."""
+    given, faults = _bind(kind, body, creating=False)
+    faults += _left_out(kind, {*body, kind.key})
     return Values(given, _refusal(faults))
 
 
@@ -112,6 +132,14 @@ def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
     if held.modified_at:
         return not (creating and held.kept_on_create)
     return held.name == kind.key and not creating
+
+
+def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorKind, str, str]]:
+    return [
+        _missing(each, "is required, but was not sent.")
+        for each in kind.properties
+        if each.required and each.name not in sent
+    ]
 
 
 def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:

@@ -37,8 +37,13 @@ class Service:
             Shape.VALUE: {"GET": records.value},
         }
         self._writes: dict[Shape, dict[str, Verb]] = {
-            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": writes.create},
-            Shape.RECORD: {**self._verbs[Shape.RECORD], "PATCH": writes.update},
+            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": writes.write},
+            Shape.RECORD: {
+                **self._verbs[Shape.RECORD],
+                "PATCH": writes.write,
+                "PUT": writes.write,
+                "DELETE": writes.write,
+            },
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
 
