@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from uuid import uuid4
 
 import msgspec
 
 from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.scalar import Guid
 from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
@@ -18,11 +20,12 @@ class Values(msgspec.Struct, frozen=True):
     """The properties that a body gives, in stored form, and what is wrong with the others.
 
     A fault is reported only when record and precondition have been found in order, so it waits
-    here until then.
+    here until then. With `key_is_made` the body leaves the key out, and no record has it yet.
     """
 
     given: Mapping[str, Stored]
     fault: Refusal | None
+    key_is_made: bool = False
 
 
 class CreatePlan(msgspec.Struct, frozen=True):
@@ -37,6 +40,11 @@ class CreatePlan(msgspec.Struct, frozen=True):
     by: str
     if_match: EntityTags | None = None
     must_not_exist: bool = False
+
+    @property
+    def key(self) -> Stored | None:
+        """The key that the record will have, None when the body lacks one that cannot be made."""
+        return self.values.given.get(self.entity_set.type.key)
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
@@ -72,7 +80,7 @@ WritePlan = CreatePlan | UpdatePlan | DeletePlan
 def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
     """Check a body from which a record is created; computed properties in it are ignored.
 
-    `key` is the record's key when the body does not give it.
+    `key` is the record's key when the body does not give it. Without either, a Guid is made.
     """
     given, faults = _bind(kind, body, creating=True)
     if key is not None:
@@ -84,7 +92,10 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
         # as good as left out: a Guid is made, and any other key is missed
         del given[kind.key]
     faults += _left_out(kind, {*body, *given})
-    return Values(given, _refusal(faults))
+    makes_key = kind.key not in given and isinstance(kind.key_property.type, Guid)
+    if makes_key:
+        given[kind.key] = str(uuid4())
+    return Values(given, _refusal(faults), makes_key)
 
 
 def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:

@@ -21,6 +21,9 @@ from comptoir.service.context import Context, Runtime, refuse_options
 from comptoir.service.places import Places
 from comptoir.store.unit import Written
 
+WRITING = ("POST", "PATCH", "PUT", "DELETE")
+"""The methods that write."""
+
 Planner = Callable[[Context], Awaitable[WritePlan]]
 
 

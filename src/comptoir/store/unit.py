@@ -4,18 +4,17 @@ A unit is a generator: it yields the statements to run and is sent their rows. S
 once, and a session runs it in whatever way its driver works.
 """
 
-from collections.abc import Generator
-from uuid import uuid4
+from collections.abc import Generator, Sequence
 
 import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.edm.scalar import Guid
 from comptoir.errors import (
     ENTITY_CHANGED,
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
+    GroupRefusal,
     Refusal,
 )
 from comptoir.plan.read import RecordPlan, Row
@@ -49,12 +48,29 @@ def unit_of_work(
     return _delete(plan, statements, ledger)
 
 
+def group_of_work(
+    plans: Sequence[WritePlan], statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], list[Written]]:
+    """The unit of several writes, each of which sees what those before it did.
+
+    Raises `GroupRefusal` when one of them must not happen; then none has.
+    """
+    done: list[Written] = []
+    for index, plan in enumerate(plans):
+        try:
+            written = yield from unit_of_work(plan, statements, ledger)
+        except Refusal as refusal:
+            raise GroupRefusal(index, refusal) from refusal
+        done.append(written)
+    return done
+
+
 def _create(
     plan: CreatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
     entity_set, kind, given = plan.entity_set, plan.entity_set.type, dict(plan.values.given)
     existing: list[Row] = []
-    if kind.key in given:
+    if kind.key in given and not plan.values.key_is_made:
         sought = RecordPlan(entity_set, plan.company, given[kind.key])
         existing = yield statements.reads.record(sought)
     if existing:
@@ -68,11 +84,9 @@ def _create(
             rows = yield statements.writes.highest(entity_set, each.name).query(plan.company.id)
             given[each.name] = next_free(each.name, rows[0][0])
     if kind.key not in given:
-        if not isinstance(kind.key_property.type, Guid):
-            raise Refusal(
-                PARAM_NOT_PROVIDED, f"{kind.key} is required. Send a value for it.", target=kind.key
-            )
-        given[kind.key] = str(uuid4())
+        raise Refusal(
+            PARAM_NOT_PROVIDED, f"{kind.key} is required. Send a value for it.", target=kind.key
+        )
     record = {each.name: given.get(each.name, each.type.default) for each in kind.properties}
     company_id, key = plan.company.id, record[kind.key]
     yield from derive(company_id, entity_set, record, given, record.keys(), statements)
