@@ -16,7 +16,8 @@ from comptoir.plan.write import (
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol, require_json
 from comptoir.request.options import parse_options
 from comptoir.request.payload import parse_object
-from comptoir.response.answer import Answer
+from comptoir.request.preferences import MINIMAL, preferences
+from comptoir.response.answer import Answer, Header
 from comptoir.service.context import Context, Runtime, refuse_options
 from comptoir.service.places import Places
 from comptoir.store.unit import Written
@@ -52,17 +53,29 @@ class Writes:
         return await self._planners[context.request.method](context)
 
     def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
-        """The answer to a request that was planned and done."""
+        """The answer to a request that was planned and done.
+
+        The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
+        """
         if isinstance(plan, DeletePlan):
-            return Answer(204, [(b"odata-version", b"4.0")])
+            return Answer(204, [_VERSION])
         records, company, row = context.records, context.company, written.row
-        headers = context.headers()
+        wishes = preferences(context.request.headers)
+        tells_all = wishes.returns != MINIMAL
+        headers = context.headers() if tells_all else [_VERSION]
         headers.append((b"etag", records.tag(company, row).encode()))
-        if isinstance(plan, CreatePlan):
-            link = records.link(self._base_url, company, row)
-            headers.append((b"location", link.encode()))
-        status = 201 if isinstance(plan, CreatePlan) else 200
-        return Answer(status, headers, records.record(self._base_url, company, row))
+        if wishes.returns is not None:
+            headers.append((b"preference-applied", wishes.applied(returns=True)))
+        creates = isinstance(plan, CreatePlan)
+        if creates or not tells_all:
+            link = records.link(self._base_url, company, row).encode()
+            if creates:
+                headers.append((b"location", link))
+            if not tells_all:
+                headers.append((b"odata-entityid", link))
+                return Answer(204, headers)
+        body = records.record(self._base_url, company, row)
+        return Answer(201 if creates else 200, headers, body)
 
     async def _create(self, context: Context) -> WritePlan:
         request, entity_set = context.request, context.entity_set
@@ -129,6 +142,7 @@ class Writes:
         )
 
 
+_VERSION: Header = (b"odata-version", b"4.0")
 _ITS_TAG = " with the record's @odata.etag, or * for any. Read the record to get its tag."
 
 
