@@ -210,5 +210,17 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
         self.headers: Mapping[str, str] = headers or {}
 
 
+class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
+    """A group of requests of which none was done, since one of them was refused.
+
+    `index` says which, counted from 0.
+    """
+
+    def __init__(self, index: int, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.index = index
+        self.refusal = refusal
+
+
 class OperatorError(Exception):
     """A condition that whoever runs the service can mend: said in one line, without a traceback."""

@@ -49,7 +49,7 @@ PAIRS: Mapping[str, tuple[Try, str]] = {
         "BadRequest_ResourceNotFound",
     ),
     "405 before scope 403": (
-        Try(method="DELETE", scope=Scope.RECORDS_READ),
+        Try(method="POST", scope=Scope.RECORDS_READ),
         "BadRequest_MethodNotAllowed",
     ),
     "scope 403 before 415": (

@@ -48,7 +48,10 @@ WRITES = [
     ("PATCH", {"If-Match": "*", "Content-Type": "x"}, b"{}", "Request_UnsupportedMediaType"),
     ("PATCH", {"If-Match": "*"}, b"x" * (1 << 21), "Request_BodyTooLarge"),
     ("PATCH", {"If-None-Match": "*"}, b'{"displayName": "x"}', "Request_EntityChanged"),
-    ("DELETE", {}, b"", "BadRequest_MethodNotAllowed"),
+    ("PUT", {"If-Match": "*"}, b"{}", "BadRequest_RequiredParamNotProvided"),
+    ("DELETE", {}, None, "Request_PreconditionRequired"),
+    ("DELETE", {"If-Match": '"x"'}, None, "Request_EntityChanged"),
+    ("POST", {}, b"{}", "BadRequest_MethodNotAllowed"),
     ("GET", {"Accept": "text/html"}, None, "Request_NotAcceptable"),
     ("GET", {"Authorization": "x"}, None, "Authentication_InvalidCredentials"),
 ]

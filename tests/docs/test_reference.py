@@ -66,10 +66,10 @@ def test_a_kind_a_field_and_an_error_without_a_line_are_reported() -> None:
 
 
 def test_the_methods_are_those_that_the_service_has() -> None:
-    """POST and PATCH stand where a body is taken, and nowhere else."""
+    """Those that write stand where records can be written, and nowhere else."""
     contacts, customers = MODEL.by_name["contactsExt"], MODEL.by_name["customersExt"]
     assert collection_methods(contacts) == ("GET", "HEAD", "POST")
-    assert record_methods(contacts) == ("GET", "HEAD", "PATCH")
+    assert record_methods(contacts) == ("GET", "HEAD", "PATCH", "PUT", "DELETE")
     assert collection_methods(customers) == record_methods(customers) == ("GET", "HEAD")
 
 

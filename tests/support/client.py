@@ -87,8 +87,24 @@ class Client:
         if_match: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        guard = {} if if_match is None else {"If-Match": if_match}
-        return self.request("PATCH", path, body=body, headers={**guard, **(headers or {})})
+        return self.request("PATCH", path, body=body, headers=_guarded(if_match, headers))
+
+    def put(
+        self,
+        path: str,
+        body: Body,
+        if_match: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        return self.request("PUT", path, body=body, headers=_guarded(if_match, headers))
+
+    def delete(
+        self,
+        path: str,
+        if_match: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        return self.request("DELETE", path, headers=_guarded(if_match, headers))
 
     def record(self, path: str) -> Record:
         """A record that is there."""
@@ -97,6 +113,11 @@ class Client:
     def listed(self, path: str, query: Query = "") -> list[Record]:
         """The records of a collection that fits on a page."""
         return values(self.get(path, query))
+
+
+def _guarded(if_match: str | None, headers: Mapping[str, str] | None) -> dict[str, str]:
+    guard = {} if if_match is None else {"If-Match": if_match}
+    return {**guard, **(headers or {})}
 
 
 def encoded(query: Mapping[str, str | int]) -> str:

@@ -75,7 +75,7 @@ def collection_methods(entity_set: EntitySet) -> tuple[str, ...]:
 
 def record_methods(entity_set: EntitySet) -> tuple[str, ...]:
     """The methods that one record of the resource has."""
-    return ("GET", "HEAD") if entity_set.read_only else ("GET", "HEAD", "PATCH")
+    return ("GET", "HEAD") if entity_set.read_only else ("GET", "HEAD", "PATCH", "PUT", "DELETE")
 
 
 def _kind_section(entity_set: EntitySet) -> str:

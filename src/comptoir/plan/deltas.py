@@ -21,7 +21,7 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 class Delta(msgspec.Struct, frozen=True, array_like=True):
     """A walk along the changes of a company: behind `since`, up to `until` if that is decided.
 
-    `issued` is when the walk's first link was given, in epoch seconds.
+    `issued` is when the walk's first link was given, in nanoseconds since the epoch.
     """
 
     since: _Number

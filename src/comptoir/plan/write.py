@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from uuid import uuid4
 
 import msgspec
 
 from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.scalar import Guid
 from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
@@ -18,11 +20,12 @@ class Values(msgspec.Struct, frozen=True):
     """The properties that a body gives, in stored form, and what is wrong with the others.
 
     A fault is reported only when record and precondition have been found in order, so it waits
-    here until then.
+    here until then. With `key_is_made` the body leaves the key out, and no record has it yet.
     """
 
     given: Mapping[str, Stored]
     fault: Refusal | None
+    key_is_made: bool = False
 
 
 class CreatePlan(msgspec.Struct, frozen=True):
@@ -38,9 +41,17 @@ class CreatePlan(msgspec.Struct, frozen=True):
     if_match: EntityTags | None = None
     must_not_exist: bool = False
 
+    @property
+    def key(self) -> Stored | None:
+        """The key that the record will have, None when the body lacks one that cannot be made."""
+        return self.values.given.get(self.entity_set.type.key)
+
 
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """A record to be changed: its key, tags of which it must have one or must not, and by whom."""
+    """A record to be changed: its key, tags of which it must have one or must not, and by whom.
+
+    With `replaces`, properties that are not given get their default.
+    """
 
     entity_set: EntitySet
     company: Company
@@ -49,15 +60,27 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
+    replaces: bool = False
 
 
-WritePlan = CreatePlan | UpdatePlan
+class DeletePlan(msgspec.Struct, frozen=True):
+    """A record to be deleted: its key, tags of which it must have one or must not, and by whom."""
+
+    entity_set: EntitySet
+    company: Company
+    key: Stored
+    if_match: EntityTags
+    by: str
+    if_none_match: EntityTags | None = None
+
+
+WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
 def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
     """Check a body from which a record is created; computed properties in it are ignored.
 
-    `key` is the record's key when the body does not give it.
+    `key` is the record's key when the body does not give it. Without either, a Guid is made.
     """
     given, faults = _bind(kind, body, creating=True)
     if key is not None:
@@ -68,15 +91,23 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     elif kind.key in given and kind.key_property.type.is_no_key(given[kind.key]):
         # as good as left out: a Guid is made, and any other key is missed
         del given[kind.key]
-    for each in kind.properties:
-        if each.required and each.name not in body and each.name not in given:
-            faults.append(_missing(each, "is required, but was not sent."))
-    return Values(given, _refusal(faults))
+    faults += _left_out(kind, {*body, *given})
+    makes_key = kind.key not in given and isinstance(kind.key_property.type, Guid)
+    if makes_key:
+        given[kind.key] = str(uuid4())
+    return Values(given, _refusal(faults), makes_key)
 
 
 def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:
     """Check a partial body; computed properties in it are ignored, and so is another key."""
     given, faults = _bind(kind, body, creating=False)
+    return Values(given, _refusal(faults))
+
+
+def bind_replace(kind: EntityType, body: dict[str, Json]) -> Values:
+    """Check a whole body; computed properties in it are ignored, and so is another key."""
+    given, faults = _bind(kind, body, creating=False)
+    faults += _left_out(kind, {*body, kind.key})
     return Values(given, _refusal(faults))
 
 
@@ -112,6 +143,14 @@ def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
     if held.modified_at:
         return not (creating and held.kept_on_create)
     return held.name == kind.key and not creating
+
+
+def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorKind, str, str]]:
+    return [
+        _missing(each, "is required, but was not sent.")
+        for each in kind.properties
+        if each.required and each.name not in sent
+    ]
 
 
 def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:

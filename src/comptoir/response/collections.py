@@ -72,7 +72,7 @@ class CollectionWriter:
         entries = [
             {
                 "@odata.context": context,
-                "id": records.address(self._base_url, company, each.key),
+                "id": records.link_to(self._base_url, company, each.key),
                 "reason": each.reason,
             }
             for each in removed

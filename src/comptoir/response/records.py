@@ -82,14 +82,14 @@ class RecordWriter:
 
     def link(self, base_url: str, company: Company | None, row: Row) -> str:
         """The URL of the record, its key percent-encoded."""
-        return self.address(base_url, company, row[self._key_at])
+        return self.link_to(base_url, company, row[self._key_at])
 
-    def address(self, base_url: str, company: Company | None, stored: Stored) -> str:
-        """The URL of the record with a key."""
-        key = str(stored)
+    def link_to(self, base_url: str, company: Company | None, key: Stored) -> str:
+        """The URL of the record with a key, which is percent-encoded."""
+        shown = str(key)
         if self._key_quoted:
-            key = quote("'" + key.replace("'", "''") + "'", safe="'")
-        return f"{set_url(base_url, self.entity_set, company)}({key})"
+            shown = quote("'" + shown.replace("'", "''") + "'", safe="'")
+        return f"{set_url(base_url, self.entity_set, company)}({shown})"
 
     def context(self, base_url: str, company: Company | None) -> str:
         """The context URL of a collection of these records."""

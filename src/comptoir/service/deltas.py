@@ -7,7 +7,7 @@ link. So each change is told once, whatever is written at the same time.
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import groupby
-from time import time
+from time import time_ns
 
 import msgspec
 
@@ -21,8 +21,8 @@ from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, Removed
 from comptoir.response.records import RecordWriter
 from comptoir.service.context import Context, Runtime
+from comptoir.store.change import DELETE
 from comptoir.store.ledger import Change
-from comptoir.store.unit import DELETE
 
 CHANGES = 200
 """The most changes on a page: they are looked up and written in one turn."""
@@ -48,16 +48,15 @@ class Deltas:
         if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
             return None
         position = await self._store.position(context.under())
-        return Delta(position, None, int(time()))
+        return Delta(position, None, time_ns())
 
     async def given(self, context: Context, token: str, page: Page) -> Delta:
         """The delta that a link carries; raises `Refusal` for one that cannot be followed."""
         company = context.under()
         position = await self._store.position(company)
-        oldest = int(time() - self._settings.delta_seconds)
+        oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
         query = _query(page)
-        delta = decode_delta(token, query, company, position=position, oldest=oldest)
-        return delta if delta.until is not None else Delta(delta.since, position, delta.issued)
+        return decode_delta(token, query, company, position=position, oldest=oldest)
 
     def token(self, context: Context, page: Page, delta: Delta) -> str:
         """The token with which a client follows a delta."""
@@ -67,7 +66,9 @@ class Deltas:
         self, context: Context, records: RecordWriter, page: Page, delta: Delta
     ) -> Answer:
         """The records that have changed, and those that are no longer in the collection."""
-        request, until = context.request, delta.until or delta.since
+        request, until = context.request, delta.until
+        if until is None:
+            until = await self._store.position(context.under())
         limit = min(page.size, CHANGES)
         changes = await self._store.changes_of(
             context.under(), context.entity_set, delta.since, until, limit + 1, request.patience
@@ -80,7 +81,7 @@ class Deltas:
             rest = Delta(changes[limit - 1].number, until, delta.issued)
             body.append(writer.tail(next_link=self._link(context, page, rest)))
         else:
-            rest = Delta(until, None, int(time()))
+            rest = Delta(until, None, time_ns())
             body.append(writer.tail(delta_link=self._link(context, page, rest)))
         return Answer(200, context.headers(), b"".join(body))
 

@@ -4,9 +4,11 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
+from comptoir.plan.write import WritePlan
 from comptoir.request.headers import NO_HEADERS, metadata_level
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
+from comptoir.service.atomic import AtomicGroup
 from comptoir.service.collections import Collections
 from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
 from comptoir.service.places import Places
@@ -26,7 +28,7 @@ class Service:
         places = Places(self._runtime)
         collections = Collections(self._runtime, places)
         records = Records(self._runtime, places, collections)
-        writes = Writes(self._runtime, places)
+        self._writes = Writes(self._runtime, places)
         self._verbs: dict[Shape, dict[str, Verb]] = {
             Shape.COLLECTION: {"GET": collections.list},
             Shape.COUNT: {"GET": collections.count},
@@ -36,9 +38,14 @@ class Service:
             Shape.PROPERTY: {"GET": records.property},
             Shape.VALUE: {"GET": records.value},
         }
-        self._writes: dict[Shape, dict[str, Verb]] = {
-            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": writes.create},
-            Shape.RECORD: {**self._verbs[Shape.RECORD], "PATCH": writes.update},
+        self._writable: dict[Shape, dict[str, Verb]] = {
+            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": self._writes.write},
+            Shape.RECORD: {
+                **self._verbs[Shape.RECORD],
+                "PATCH": self._writes.write,
+                "PUT": self._writes.write,
+                "DELETE": self._writes.write,
+            },
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
 
@@ -48,6 +55,18 @@ class Service:
         The checks come in this order: path, company, resource, method, Accept, scope, options,
         media type, size, precondition, body, record, tag, values, uniqueness.
         """
+        context, verb = await self._located(request)
+        return await verb(context)
+
+    def atomic(self) -> AtomicGroup:
+        """A group of writes that are done together or not at all, still empty."""
+        return AtomicGroup(self._runtime.store, self._planned, self._writes.answer)
+
+    async def _planned(self, request: Request) -> tuple[Context, WritePlan]:
+        context, _ = await self._located(request)
+        return context, await self._writes.plan(context)
+
+    async def _located(self, request: Request) -> tuple[Context, Verb]:
         segments = parse_path(request.path)
         company_id = company_of(segments)
         company = None if company_id is None else await self._company(request, company_id)
@@ -58,7 +77,7 @@ class Service:
         writer = record_writer(target.entity_set, metadata_level(headers))
         if not target.entity_set.per_company and not target.hops:
             company = None
-        return await verb(Context(request, target, company, writer))
+        return Context(request, target, company, writer), verb
 
     async def _company(self, request: Request, company_id: str) -> Company:
         company = None
@@ -79,8 +98,8 @@ class Service:
             raise Refusal(NOT_IMPLEMENTED, f"{shape.value.capitalize()} is not supported.")
         if shape is Shape.RECORD and entity_set.key_narrows:
             verbs = self._narrowing
-        elif not entity_set.read_only and shape in self._writes and not _is_related(target):
-            verbs = self._writes[shape]
+        elif not entity_set.read_only and shape in self._writable and not _is_related(target):
+            verbs = self._writable[shape]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
             allowed = ", ".join(["HEAD", *verbs])

@@ -1,35 +1,89 @@
 """Writing records: each write is one unit of work."""
 
+from collections.abc import Awaitable, Callable, Mapping
+
 from comptoir.auth import Scope, require
 from comptoir.errors import ENTITY_CHANGED, PRECONDITION_REQUIRED, Refusal
-from comptoir.plan.read import Row
-from comptoir.plan.write import CreatePlan, UpdatePlan, WritePlan, bind_create, bind_update
-from comptoir.request.headers import entity_tags, names_protocol, require_json
+from comptoir.plan.write import (
+    CreatePlan,
+    DeletePlan,
+    UpdatePlan,
+    WritePlan,
+    bind_create,
+    bind_replace,
+    bind_update,
+)
+from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol, require_json
 from comptoir.request.options import parse_options
 from comptoir.request.payload import parse_object
-from comptoir.response.answer import Answer
+from comptoir.request.preferences import MINIMAL, preferences
+from comptoir.response.answer import Answer, Header
 from comptoir.service.context import Context, Runtime, refuse_options
 from comptoir.service.places import Places
+from comptoir.store.unit import Written
+
+WRITING = ("POST", "PATCH", "PUT", "DELETE")
+"""The methods that write."""
+
+Planner = Callable[[Context], Awaitable[WritePlan]]
 
 
 class Writes:
-    """The verbs that write a record."""
+    """The verbs that write a record: a request becomes a plan, and what was written an answer."""
 
     def __init__(self, runtime: Runtime, places: Places) -> None:
         self._store = runtime.store
         self._places = places
         self._base_url = runtime.base_url
+        self._planners: Mapping[str, Planner] = {
+            "POST": self._create,
+            "PATCH": self._change,
+            "PUT": self._change,
+            "DELETE": self._delete,
+        }
 
-    async def create(self, context: Context) -> Answer:
-        """Create a record (201)."""
+    async def write(self, context: Context) -> Answer:
+        """Create, update, replace or delete a record, as the method says."""
+        plan = await self.plan(context)
+        return self.answer(context, plan, await self._store.write(plan))
+
+    async def plan(self, context: Context) -> WritePlan:
+        """What a request asks to be written; raises `Refusal` for all that needs no record."""
+        require(context.request.principal, Scope.RECORDS_WRITE)
+        return await self._planners[context.request.method](context)
+
+    def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
+        """The answer to a request that was planned and done.
+
+        The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
+        """
+        if isinstance(plan, DeletePlan):
+            return Answer(204, [_VERSION])
+        records, company, row = context.records, context.company, written.row
+        wishes = preferences(context.request.headers)
+        tells_all = wishes.returns != MINIMAL
+        headers = context.headers() if tells_all else [_VERSION]
+        headers.append((b"etag", records.tag(company, row).encode()))
+        if wishes.returns is not None:
+            headers.append((b"preference-applied", wishes.applied(returns=True)))
+        creates = isinstance(plan, CreatePlan)
+        if creates or not tells_all:
+            link = records.link(self._base_url, company, row).encode()
+            if creates:
+                headers.append((b"location", link))
+            if not tells_all:
+                headers.append((b"odata-entityid", link))
+                return Answer(204, headers)
+        body = records.record(self._base_url, company, row)
+        return Answer(201 if creates else 200, headers, body)
+
+    async def _create(self, context: Context) -> WritePlan:
         request, entity_set = context.request, context.entity_set
-        require(request.principal, Scope.RECORDS_WRITE)
         refuse_options(parse_options(request.query), "a create")
         require_json(request.headers)
         content = await request.read_body()
         guard = entity_tags(request.headers, b"if-match") if entity_set.create_guarded else None
-        none_match = entity_tags(request.headers, b"if-none-match")
-        must_not_exist = none_match is not None and none_match.any
+        must_not_exist = _excludes_any(_if_none_match(request.headers))
         unguarded = guard is None and not must_not_exist
         if entity_set.create_guarded and unguarded and not names_protocol(request.headers):
             raise _precondition_required(
@@ -37,33 +91,20 @@ class Writes:
                 "that key if there is one, * otherwise, or If-None-Match: *."
             )
         values = bind_create(entity_set.type, parse_object(content))
-        return await self._write(
-            context,
-            CreatePlan(
-                entity_set,
-                context.under(),
-                values,
-                request.principal.subject,
-                guard,
-                must_not_exist,
-            ),
-        )
+        by = request.principal.subject
+        return CreatePlan(entity_set, context.under(), values, by, guard, must_not_exist)
 
-    async def update(self, context: Context) -> Answer:
-        """Change the properties that the body gives (200), or create the record (201)."""
+    async def _change(self, context: Context) -> WritePlan:
+        """An update or a replacement; with If-None-Match: * a create under the key in the path."""
         request, entity_set = context.request, context.entity_set
-        require(request.principal, Scope.RECORDS_WRITE)
         refuse_options(parse_options(request.query), "an update")
         require_json(request.headers)
         content = await request.read_body()
         if_match = entity_tags(request.headers, b"if-match")
-        none_match = entity_tags(request.headers, b"if-none-match")
-        must_not_exist = none_match is not None and none_match.any
+        if_none_match = _if_none_match(request.headers)
+        must_not_exist = _excludes_any(if_none_match)
         if if_match is None and not must_not_exist:
-            raise _precondition_required(
-                "Updating a record needs If-Match with the record's @odata.etag, or * for any. "
-                "Read the record to get its tag."
-            )
+            raise _precondition_required("Updating a record needs If-Match" + _ITS_TAG)
         body = parse_object(content)
         if if_match is not None and must_not_exist:
             raise Refusal(
@@ -73,32 +114,44 @@ class Writes:
             )
         by, company = request.principal.subject, context.under()
         key = await self._places.key(context)
-        if if_match is not None:
-            values = bind_update(entity_set.type, body)
-            return await self._write(
-                context, UpdatePlan(entity_set, company, key, values, if_match, by, none_match)
-            )
-        # If-None-Match: * makes the record of this key, and another key in the body is ignored
-        body.pop(entity_set.type.key, None)
-        values = bind_create(entity_set.type, body, key)
-        return await self._write(
-            context, CreatePlan(entity_set, company, values, by, must_not_exist=True)
+        if if_match is None:
+            # another key in the body is ignored
+            body.pop(entity_set.type.key, None)
+            values = bind_create(entity_set.type, body, key)
+            return CreatePlan(entity_set, company, values, by, must_not_exist=True)
+        replaces = request.method == "PUT"
+        values = (bind_replace if replaces else bind_update)(entity_set.type, body)
+        return UpdatePlan(
+            entity_set, company, key, values, if_match, by, if_none_match, replaces=replaces
         )
 
-    async def _write(self, context: Context, plan: WritePlan) -> Answer:
-        written = await self._store.write(plan)
-        if isinstance(plan, UpdatePlan):
-            return self._entity(context, 200, written.row)
-        answer = self._entity(context, 201, written.row)
-        link = context.records.link(self._base_url, context.company, written.row)
-        answer.headers.append((b"location", link.encode()))
-        return answer
+    async def _delete(self, context: Context) -> WritePlan:
+        request = context.request
+        refuse_options(parse_options(request.query), "a delete")
+        if_match = entity_tags(request.headers, b"if-match")
+        if_none_match = _if_none_match(request.headers)
+        if if_match is None:
+            raise _precondition_required("Deleting a record needs If-Match" + _ITS_TAG)
+        return DeletePlan(
+            context.entity_set,
+            context.under(),
+            await self._places.key(context),
+            if_match,
+            request.principal.subject,
+            if_none_match,
+        )
 
-    def _entity(self, context: Context, status: int, row: Row) -> Answer:
-        records, company = context.records, context.company
-        headers = context.headers()
-        headers.append((b"etag", records.tag(company, row).encode()))
-        return Answer(status, headers, records.record(self._base_url, company, row))
+
+_VERSION: Header = (b"odata-version", b"4.0")
+_ITS_TAG = " with the record's @odata.etag, or * for any. Read the record to get its tag."
+
+
+def _if_none_match(headers: Headers) -> EntityTags | None:
+    return entity_tags(headers, b"if-none-match")
+
+
+def _excludes_any(if_none_match: EntityTags | None) -> bool:
+    return if_none_match is not None and if_none_match.any
 
 
 def _precondition_required(message: str) -> Refusal:

@@ -1,6 +1,6 @@
 """Statements that write records, keep the change log, and look up what a write decides on."""
 
-from sqlalchemy import and_, asc, func, insert, or_, select, update
+from sqlalchemy import and_, asc, delete, func, insert, or_, select, update
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.entity import Followed, UniqueRule
@@ -25,6 +25,7 @@ class WriteStatements:
         self._tables = tables
         self._dialect = dialect
         self._inserts = {each: self._build_insert(each) for each in model.stored}
+        self._deletes = {each: self._build_delete(each) for each in model.stored}
         self._updates: dict[UpdateShape, Prepared] = {}
         self._duplicates: dict[UniqueShape, Prepared] = {}
         self._followed: dict[FollowShape, Prepared] = {}
@@ -38,6 +39,10 @@ class WriteStatements:
     def update(self, entity_set: EntitySet, names: tuple[str, ...]) -> Prepared:
         """Change some properties: company, key, version, then the properties in order."""
         return kept(self._updates, (entity_set, names), self._build_update)
+
+    def delete(self, entity_set: EntitySet) -> Prepared:
+        """Delete a record: company, key."""
+        return self._deletes[entity_set]
 
     def duplicate(self, entity_set: EntitySet, rule: UniqueRule) -> Prepared:
         """The key of another record with these values: company, key, then the rule's values."""
@@ -75,6 +80,14 @@ class WriteStatements:
         )
         bound = ["company", "key", "version", *(f"set_{name}" for name in names)]
         return prepare(statement, self._dialect, bound)
+
+    def _build_delete(self, entity_set: EntitySet) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        statement = delete(records.table).where(
+            records.table.c[COMPANY_ID] == named("company"),
+            records.columns[entity_set.type.key] == named("key"),
+        )
+        return prepare(statement, self._dialect, ("company", "key"))
 
     def _build_duplicate(self, shape: UniqueShape) -> Prepared:
         entity_set, rule = shape

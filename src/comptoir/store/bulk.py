@@ -13,9 +13,9 @@ from comptoir.plan.load import LoadPlan, LoadRows, Values
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.sql.statements import Statements
+from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
-from comptoir.store.unit import CREATE, UPDATE, Steps, next_free
 
 LOOKUP = 500
 """How many records one statement finds."""
@@ -169,26 +169,11 @@ class _Part:
                 changing[name][number] = record[name]
 
     def _update(self, given: dict[str, Stored], current: Row) -> Steps:
-        kind = self._kind
-        record = dict(zip(kind.by_name, current[1:], strict=True))
-        changed = {name for name, value in given.items() if record[name] != value}
-        if not changed:
+        row = yield from change(self._plan, current, given, self._statements, self._ledger)
+        if row is current:
             self._loaded.unchanged += 1
-            return
-        key = record[kind.key]
-        record.update(given)
-        changed |= yield from derive(
-            self._plan.company.id, self._set, record, given, frozenset(changed), self._statements
-        )
-        number, at = self._ledger.take()
-        if kind.modified_at is not None and kind.modified_at.name not in given:
-            record[kind.modified_at.name] = at
-            changed.add(kind.modified_at.name)
-        names = tuple([name for name in record if name in changed])
-        values = (self._plan.company.id, key, number, *[record[name] for name in names])
-        yield self._statements.writes.update(self._set, names).query(*values)
-        self._ledger.note(number, self._set.name, key, UPDATE, self._plan.by)
-        self._loaded.updated += 1
+        else:
+            self._loaded.updated += 1
 
 
 def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:

@@ -55,6 +55,12 @@ class Store(Protocol):
     async def write(self, plan: WritePlan) -> Written:
         """Run a unit of work; returns when it is durable, raises `Refusal` when it is not done."""
 
+    async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
+        """Run several writes of one company as one unit of work, in order: all or none.
+
+        Raises `GroupRefusal` for the first that is refused.
+        """
+
     async def load(self, plan: LoadPlan) -> Loaded:
         """Run the unit of work of many rows."""
 

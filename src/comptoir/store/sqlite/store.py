@@ -28,7 +28,7 @@ from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import drive
 from comptoir.store.sqlite.writer import Writer
-from comptoir.store.unit import Written, unit_of_work
+from comptoir.store.unit import Written, group_of_work, unit_of_work
 
 
 class SqliteStore(Store):
@@ -102,6 +102,12 @@ class SqliteStore(Store):
     async def write(self, plan: WritePlan) -> Written:
         return await self._writer.submit(
             plan.company.id, partial(unit_of_work, plan, self._statements)
+        )
+
+    @override
+    async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
+        return await self._writer.submit(
+            plans[0].company.id, partial(group_of_work, plans, self._statements)
         )
 
     @override

@@ -1,0 +1,114 @@
+"""What a change does to a record, be it one request's or a load's."""
+
+from collections.abc import Generator, Mapping
+from collections.abc import Set as AbstractSet
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.number import Int32
+from comptoir.edm.primitive import Stored
+from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
+from comptoir.plan.load import LoadPlan
+from comptoir.plan.read import Row
+from comptoir.plan.write import UpdatePlan
+from comptoir.sql.prepared import Statement
+from comptoir.sql.statements import Statements
+from comptoir.store.derivation import derive
+from comptoir.store.ledger import Ledger
+
+Steps = Generator[Statement, list[Row], None]
+"""What a part of a unit yields and is sent."""
+
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+"""The verbs of the change log."""
+
+
+def change(
+    plan: UpdatePlan | LoadPlan,
+    current: Row,
+    given: Mapping[str, Stored],
+    statements: Statements,
+    ledger: Ledger,
+    *,
+    replaces: bool = False,
+) -> Generator[Statement, list[Row], Row]:
+    """Give a record values, and what follows from them; returns it as it then stands.
+
+    With `replaces`, properties that are not given become what they would be in a new record, but
+    for those that the service sets. A change that changes nothing leaves no trace. Raises
+    `Refusal` (409) for values of a unique rule that another record has.
+    """
+    kind, company_id = plan.entity_set.type, plan.company.id
+    record = dict(zip(kind.by_name, current[1:], strict=True))
+    key = record[kind.key]
+    if replaces:
+        record |= {
+            each.name: each.type.default
+            for each in kind.properties
+            if not (each.name == kind.key or each.modified_at or each.numbered)
+        }
+        touched: AbstractSet[str] = record.keys()
+    else:
+        touched = {name for name, value in given.items() if record[name] != value}
+        if not touched:
+            return current
+    record.update(given)
+    yield from derive(company_id, plan.entity_set, record, given, touched, statements)
+    changed = {
+        name
+        for (name, value), before in zip(record.items(), current[1:], strict=True)
+        if value != before
+    }
+    if not changed:
+        return current
+    yield from check_unique(company_id, plan.entity_set, key, record, changed, statements)
+    number, at = ledger.take()
+    stamp = kind.modified_at
+    if stamp is not None and stamp.name not in given:
+        record[stamp.name] = at
+        changed.add(stamp.name)
+    names = tuple([name for name in record if name in changed])
+    yield statements.writes.update(plan.entity_set, names).query(
+        company_id, key, number, *[record[name] for name in names]
+    )
+    ledger.note(number, plan.entity_set.name, key, UPDATE, plan.by)
+    return (number, *record.values())
+
+
+def check_unique(
+    company_id: str,
+    entity_set: EntitySet,
+    key: Stored,
+    record: Mapping[str, Stored],
+    changed: AbstractSet[str],
+    statements: Statements,
+) -> Steps:
+    """Raise `Refusal` (409) if another record has the changed values of a unique rule."""
+    for rule in entity_set.type.unique:
+        values = [record[name] for name in rule.properties]
+        if changed.isdisjoint(rule.properties) or (rule.blank_is_free and values == [""]):
+            continue
+        rows = yield statements.writes.duplicate(entity_set, rule).query(company_id, key, *values)
+        if rows:
+            raise taken(entity_set, rule.name)
+
+
+def taken(entity_set: EntitySet, names: str) -> Refusal:
+    """409: another record has the values that these properties were to have."""
+    return Refusal(
+        KEY_EXISTS,
+        f"Another record of {entity_set.name} has the same {names}, which must be unique. "
+        "Send other values, or update that record.",
+        target=names,
+    )
+
+
+def next_free(name: str, highest: Stored | None) -> Stored:
+    """The number behind the highest one, None when there is none; raises `Refusal` at the end."""
+    number = int(highest or 0) + 1
+    if number > Int32.maximum:
+        raise Refusal(
+            BAD_REQUEST,
+            f"There is no free number behind the highest {name}. Send a {name} that is free.",
+            target=name,
+        )
+    return max(number, 1)

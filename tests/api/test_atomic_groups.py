@@ -1,0 +1,171 @@
+"""Atomic groups: all of their writes are done, in order, or none."""
+
+import pytest
+
+from comptoir.errors import (
+    BAD_REQUEST,
+    ENTITY_CHANGED,
+    KEY_EXISTS,
+    METHOD_NOT_ALLOWED,
+    PARAM_NOT_PROVIDED,
+    RECORD_NOT_FOUND,
+    ErrorKind,
+    GroupRefusal,
+    Refusal,
+)
+from support.groups import Part, run_group, shown
+from support.office import Company
+from support.samples import PATHS, SHIPPING_AGENT, UNKNOWN
+from support.service import Service
+
+ANY = {"If-Match": "*"}
+AGENT = PATHS["shippingAgentsExt"]
+CREATE = Part("POST", "shippingAgentsExt", {"code": "UPS"})
+
+
+def test_all_writes_of_a_group_are_done_in_order(own_stock: Company, service: Service) -> None:
+    before = own_stock.changes()
+
+    answers = run_group(
+        own_stock,
+        service.settings,
+        CREATE,
+        Part("PATCH", AGENT, {"name": "New"}, ANY),
+        Part("PUT", PATHS["campaignsExt"], {"number": "1"}, ANY),
+        Part("DELETE", PATHS["itemsExt"], headers=ANY),
+    )
+
+    assert [each.status for each in answers] == [201, 200, 200, 204]
+    assert [shown(each).get("name") for each in answers[:2]] == ["", "New"]
+    assert own_stock.record(AGENT) == shown(answers[1])
+    assert own_stock.listed("itemsExt") == []
+    done = own_stock.changes()[len(before) :]
+    assert [each.verb for each in done] == ["create", "update", "update", "delete"]
+    assert [each.number for each in done] == [len(before) + n for n in range(1, 5)]
+
+
+def test_later_writes_see_what_earlier_ones_did(company: Company, service: Service) -> None:
+    """A record that the group created is updated by the path that it was given."""
+    answers = run_group(
+        company,
+        service.settings,
+        CREATE,
+        Part("PATCH", "{0}", {"name": "A"}, ANY),
+        Part("PUT", "{0}", {"code": "NEW"}, ANY),
+        Part("DELETE", "{0}", headers=ANY),
+        Part("POST", "shippingAgentsExt", {"code": "NEW"}),
+    )
+
+    assert [each.status for each in answers] == [201, 200, 200, 204, 201]
+    assert [shown(answers[n])["name"] for n in range(3)] == ["", "A", ""]
+    ids = {shown(answers[n])["id"] for n in range(3)}
+    assert len(ids) == 1
+    [left] = company.listed("shippingAgentsExt")
+    assert left["id"] == shown(answers[4])["id"] not in ids
+
+
+def test_a_path_is_known_before_anything_is_written(company: Company, service: Service) -> None:
+    """Also that of a record whose key the body gives, and of a code with an apostrophe."""
+    answers = run_group(
+        company,
+        service.settings,
+        Part("POST", "shippingAgentsExt", {"code": "A", "id": UNKNOWN.upper()}),
+        Part("PATCH", "{0}", {"name": "a"}, ANY),
+        Part("POST", "unitsOfMeasureExt", {"code": "1' ft/ü"}, ANY),
+        Part("PATCH", "{2}", {"symbol": "u"}, ANY),
+        Part("PATCH", "{3}", {"displayName": "foot"}, ANY),
+    )
+
+    assert shown(answers[1])["id"] == UNKNOWN
+    assert (shown(answers[4])["code"], shown(answers[4])["symbol"]) == ("1' ft/ü", "u")
+
+
+def test_a_value_that_the_group_freed_can_be_taken(own_stock: Company, service: Service) -> None:
+    answers = run_group(
+        own_stock,
+        service.settings,
+        Part("DELETE", AGENT, headers=ANY),
+        Part("POST", "shippingAgentsExt", {"code": "DHL", "id": SHIPPING_AGENT}),
+    )
+
+    assert [each.status for each in answers] == [204, 201]
+
+
+FAILING: dict[str, tuple[Part, ErrorKind]] = {
+    "a stale tag": (Part("PATCH", AGENT, {"name": "x"}, {"If-Match": '"x"'}), ENTITY_CHANGED),
+    "an unknown record": (
+        Part("DELETE", f"shippingAgentsExt({UNKNOWN})", headers=ANY),
+        RECORD_NOT_FOUND,
+    ),
+    "a wrong value": (Part("PATCH", AGENT, {"name": 5}, ANY), BAD_REQUEST),
+    "a missing value": (Part("POST", "shippingAgentsExt", {}), PARAM_NOT_PROVIDED),
+    "a missing key": (Part("POST", "unitsOfMeasureExt", {}, ANY), PARAM_NOT_PROVIDED),
+    "a value that the group took": (CREATE, KEY_EXISTS),
+    "a key that the group took": (
+        Part("POST", "shippingAgentsExt", {"code": "X", "id": SHIPPING_AGENT}),
+        KEY_EXISTS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_when_one_write_is_refused_none_is_done(
+    name: str, own_stock: Company, service: Service
+) -> None:
+    """The refusal says which it was; numbers are not used up."""
+    failing, kind = FAILING[name]
+    before, agents = own_stock.changes(), own_stock.listed("shippingAgentsExt")
+
+    with pytest.raises(GroupRefusal) as refused:
+        run_group(
+            own_stock,
+            service.settings,
+            CREATE,
+            Part("PATCH", AGENT, {"name": "New"}, ANY),
+            failing,
+            Part("DELETE", AGENT, headers=ANY),
+        )
+
+    assert refused.value.index == 2
+    assert refused.value.refusal.kind is kind
+    assert own_stock.changes() == before
+    assert own_stock.listed("shippingAgentsExt") == agents
+    own_stock.post("shippingAgentsExt", {"code": "NEXT"})
+    assert own_stock.changes()[-1].number == len(before) + 1
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "named"),
+    [
+        (Part("GET", AGENT), BAD_REQUEST, "GET"),
+        (Part("HEAD", AGENT), BAD_REQUEST, "HEAD"),
+        (Part("PATCH", "shippingAgentsExt", {}), METHOD_NOT_ALLOWED, "PATCH"),
+        (Part("PATCH", AGENT, b"{", ANY), BAD_REQUEST, "JSON"),
+    ],
+)
+def test_what_is_refused_at_once_is_refused_when_it_is_added(
+    part: Part, kind: ErrorKind, named: str, own_stock: Company, service: Service
+) -> None:
+    before = own_stock.changes()
+
+    with pytest.raises(Refusal, match=named) as refused:
+        run_group(own_stock, service.settings, CREATE, part)
+
+    assert refused.value.kind is kind
+    assert own_stock.changes() == before
+
+
+def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
+    other = service.new_company()
+
+    with pytest.raises(Refusal, match="one company") as refused:
+        run_group(
+            company, service.settings, CREATE, Part("POST", CREATE.path, CREATE.body, {}, other.id)
+        )
+
+    assert refused.value.kind is BAD_REQUEST
+    assert company.changes() == other.changes() == []
+
+
+def test_an_empty_group_has_no_answers(company: Company, service: Service) -> None:
+    assert run_group(company, service.settings) == []

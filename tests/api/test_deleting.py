@@ -1,0 +1,129 @@
+"""DELETE: takes a record away, guarded by its tag; whatever refers to the record stays."""
+
+import pytest
+
+from support.client import record, tag_of
+from support.office import Company
+from support.refusals import refusal
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_a_deleted_record_is_gone(resource: str, own_stock: Company) -> None:
+    path = PATHS[resource]
+    tag = tag_of(own_stock.get(path))
+
+    answer = own_stock.delete(path, if_match=tag)
+
+    assert answer.status_code == 204
+    assert answer.content == b""
+    assert answer.headers["odata-version"] == "4.0"
+    assert "content-type" not in answer.headers
+    assert "etag" not in answer.headers
+    refusal(own_stock.get(path), "Internal_RecordNotFound")
+    assert own_stock.listed(resource) == []
+    refusal(own_stock.delete(path, if_match=tag), "Internal_RecordNotFound")
+
+
+def test_a_delete_is_a_change_of_its_own(own_stock: Company) -> None:
+    before = own_stock.changes()
+
+    own_stock.delete(AGENT, if_match="*")
+
+    [*others, last] = own_stock.changes()
+    assert others == before
+    assert last.number == before[-1].number + 1
+    assert (last.entity_set, last.record) == ("shippingAgentsExt", SHIPPING_AGENT)
+    assert last.verb == "delete"
+    assert last.at >= before[-1].at
+
+
+def test_other_records_stay_as_they_are(own_stock: Company) -> None:
+    """Also those that name the deleted one: references are not enforced, nothing is derived."""
+    boss = record(
+        own_stock.post("contactsExt", {"number": "C1", "type": "Company", "displayName": "Kontor"}),
+        201,
+    )
+    own_stock.post("contactsExt", {"displayName": "Ann", "companyNumber": "C1"})
+    others = own_stock.listed("contactsExt", {"$filter": "number ne 'C1'"})
+    assert "Kontor" in {each["companyName"] for each in others}
+
+    own_stock.delete(f"contactsExt({boss['id']})", if_match="*")
+
+    assert own_stock.listed("contactsExt") == others
+
+
+@pytest.mark.parametrize("guard", [{}, {"If-None-Match": "*"}, {"If-None-Match": '"x"'}])
+def test_a_delete_without_if_match_is_428(guard: dict[str, str], stocked: Company) -> None:
+    answer = stocked.delete(AGENT, headers=guard)
+
+    refusal(answer, "Request_PreconditionRequired", "If-Match")
+    assert stocked.get(AGENT).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"If-Match": 'W/"x"'}, "Request_EntityChanged"),
+        ({"If-Match": "*", "If-None-Match": "*"}, "Request_EntityChanged"),
+        ({"If-Match": "x"}, "BadRequest"),
+        ({"If-Match": "*", "If-None-Match": "x"}, "BadRequest"),
+    ],
+)
+def test_a_delete_whose_precondition_fails_changes_nothing(
+    headers: dict[str, str], code: str, stocked: Company
+) -> None:
+    changed = stocked.changes()
+
+    refusal(stocked.delete(AGENT, headers=headers), code)
+
+    assert stocked.get(AGENT).status_code == 200
+    assert stocked.changes() == changed
+
+
+def test_a_stale_tag_is_412_and_the_error_names_the_current_one(own_stock: Company) -> None:
+    stale = tag_of(own_stock.get(AGENT))
+    current = tag_of(own_stock.patch(AGENT, {"name": "New"}, if_match=stale))
+
+    error = refusal(own_stock.delete(AGENT, if_match=stale), "Request_EntityChanged", "If-Match")
+
+    assert current in error.message
+
+
+def test_an_unknown_record_is_404(company: Company) -> None:
+    for path in (f"shippingAgentsExt({UNKNOWN})", "unitsOfMeasureExt('')"):
+        refusal(company.delete(path, if_match="*"), "Internal_RecordNotFound")
+
+
+def test_query_options_are_refused(stocked: Company) -> None:
+    answer = stocked.request("DELETE", AGENT, "$top=1", headers={"If-Match": "*"})
+
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$top")
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_what_was_deleted_can_be_created_anew(resource: str, own_stock: Company) -> None:
+    """Key and unique values are free again; the new record has a tag that the old one never had."""
+    path = PATHS[resource]
+    tags = {tag_of(own_stock.get(path))}
+    for _ in range(2):
+        own_stock.delete(path, if_match="*")
+        created = own_stock.post(resource, SAMPLES[resource], headers={"If-Match": "*"})
+        assert created.status_code == 201, created.text
+        tags.add(tag_of(created))
+        assert own_stock.record(path)["@odata.etag"] == tag_of(created)
+
+    assert len(tags) == 3
+
+
+def test_of_many_deletes_with_one_tag_exactly_one_wins(own_stock: Company) -> None:
+    changed = len(own_stock.changes())
+    guard = {"If-Match": tag_of(own_stock.get(AGENT))}
+    requests = [own_stock.build("DELETE", AGENT, headers=guard) for _ in range(20)]
+
+    answers = own_stock.carrier.send_all(requests)
+
+    assert sorted(each.status_code for each in answers) == [204] + [404] * 19
+    assert len(own_stock.changes()) == changed + 1

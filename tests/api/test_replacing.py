@@ -1,0 +1,196 @@
+"""PUT: the body is the whole record; what it leaves out is as in a new one."""
+
+import pytest
+
+from comptoir.catalog import MODEL
+from support.client import Record, record, tag_of
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CONTACT, NO_GUID, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
+from support.service import Service
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+CONTACT_PATH = f"contactsExt({CONTACT})"
+
+
+def required(resource: str) -> Record:
+    """The fields of a sample that a record must have."""
+    kind = MODEL.by_name[resource].type
+    return {each.name: SAMPLES[resource][each.name] for each in kind.properties if each.required}
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_what_the_body_leaves_out_is_as_in_a_new_record(
+    resource: str, own_stock: Company, service: Service
+) -> None:
+    """But for the key and what the service sets: a number and the time of the change."""
+    path, kind = PATHS[resource], MODEL.by_name[resource].type
+    before = own_stock.record(path)
+    other = service.new_company()
+    fresh = record(other.post(resource, required(resource), headers={"If-Match": "*"}), 201)
+
+    answer = own_stock.put(path, required(resource), if_match=str(before["@odata.etag"]))
+
+    after = record(answer)
+    for each in kind.properties:
+        if each.name == kind.key or each.numbered:
+            assert after[each.name] == before[each.name]
+        elif each.modified_at:
+            assert str(after[each.name]) > str(before[each.name])
+        else:
+            assert after[each.name] == fresh[each.name]
+    assert tag_of(answer) == after["@odata.etag"]
+    assert own_stock.record(path) == after
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_a_replacement_with_equal_values_leaves_no_trace(resource: str, own_stock: Company) -> None:
+    before, changed = own_stock.get(PATHS[resource]), own_stock.changes()
+
+    answer = own_stock.put(PATHS[resource], SAMPLES[resource], if_match=tag_of(before))
+
+    assert record(answer) == record(before)
+    assert tag_of(answer) == tag_of(before)
+    assert own_stock.changes() == changed
+
+
+def test_a_replacement_is_an_update_in_the_change_log(own_stock: Company) -> None:
+    before = own_stock.changes()
+
+    own_stock.put(AGENT, {"code": "NEW"}, if_match="*")
+
+    [*others, last] = own_stock.changes()
+    assert others == before
+    assert (last.number, last.verb) == (len(before) + 1, "update")
+
+
+def test_values_are_derived_as_in_a_new_record(own_stock: Company) -> None:
+    """Also when the value that they follow from stays as it is."""
+    own_stock.post("contactsExt", {"number": "C1", "type": "Company", "displayName": "Kontor"})
+    own_stock.patch(CONTACT_PATH, {"searchName": "own"}, if_match="*")
+    body: Record = {"displayName": "Annette Hill", "companyNumber": "C1"}
+
+    after = record(own_stock.put(CONTACT_PATH, body, if_match="*"))
+
+    assert (after["searchName"], after["companyName"]) == ("ANNETTE HILL", "Kontor")
+    sent = record(
+        own_stock.put(CONTACT_PATH, {**body, "searchName": "s", "companyName": "c"}, if_match="*")
+    )
+    assert (sent["searchName"], sent["companyName"]) == ("s", "c")
+    alone = record(own_stock.put(CONTACT_PATH, {"displayName": "A"}, if_match="*"))
+    assert (alone["searchName"], alone["companyName"]) == ("A", "")
+
+
+def test_a_record_may_be_sent_back_as_it_was_read(own_stock: Company) -> None:
+    """Control information and computed fields in it are ignored."""
+    read = own_stock.record(CONTACT_PATH)
+
+    after = record(own_stock.put(CONTACT_PATH, {**read, "city": "Linz"}, if_match="*"))
+
+    assert after["city"] == "Linz"
+    assert str(after["lastModifiedDateTime"]) > str(read["lastModifiedDateTime"])
+    changing = {"city", "lastModifiedDateTime", "@odata.etag"}
+    assert {n: v for n, v in after.items() if n not in changing} == {
+        n: v for n, v in read.items() if n not in changing
+    }
+
+
+def test_another_key_in_the_body_is_ignored(own_stock: Company) -> None:
+    after = record(own_stock.put(AGENT, {"code": "NEW", "id": UNKNOWN}, if_match="*"))
+    unit = record(own_stock.put("unitsOfMeasureExt('PCS')", {"code": "BOX"}, if_match="*"))
+
+    assert after["id"] == SHIPPING_AGENT
+    assert (unit["code"], unit["symbol"]) == ("PCS", "")
+
+
+@pytest.mark.parametrize(
+    ("resource", "name"),
+    [
+        (resource, name)
+        for resource in WRITABLE
+        for name in required(resource)
+        if name != MODEL.by_name[resource].type.key
+    ],
+)
+def test_a_required_field_that_is_left_out_is_400(
+    resource: str, name: str, stocked: Company
+) -> None:
+    path, changed = PATHS[resource], stocked.changes()
+    body = {key: value for key, value in SAMPLES[resource].items() if key != name}
+
+    for sent in (body, {**body, name: ""}):
+        answer = stocked.put(path, sent, if_match="*")
+        refusal(answer, "BadRequest_RequiredParamNotProvided", name)
+
+    assert stocked.changes() == changed
+
+
+def test_an_unknown_field_is_400(stocked: Company) -> None:
+    refusal(stocked.put(AGENT, {"code": "A", "nme": "x"}, if_match="*"), "BadRequest", "nme")
+
+
+def test_a_taken_value_is_409(own_stock: Company) -> None:
+    own_stock.post("shippingAgentsExt", {"code": "UPS"})
+
+    answer = own_stock.put(AGENT, {"code": "UPS"}, if_match="*")
+
+    refusal(answer, "Internal_EntityWithSameKeyExists", "code")
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({}, "Request_PreconditionRequired"),
+        ({"If-None-Match": '"x"'}, "Request_PreconditionRequired"),
+        ({"OData-Version": "4.0"}, "Request_PreconditionRequired"),
+        ({"If-Match": '"x"'}, "Request_EntityChanged"),
+        ({"If-None-Match": "*"}, "Request_EntityChanged"),
+        ({"If-Match": "*", "If-None-Match": "*"}, "Request_EntityChanged"),
+        ({"If-Match": "x"}, "BadRequest"),
+        ({"If-Match": "*", "Content-Type": "text/plain"}, "Request_UnsupportedMediaType"),
+    ],
+)
+def test_a_replacement_whose_precondition_fails_changes_nothing(
+    headers: dict[str, str], code: str, stocked: Company
+) -> None:
+    changed = stocked.changes()
+
+    refusal(stocked.put(AGENT, {"code": "NEW"}, headers=headers), code)
+
+    assert stocked.changes() == changed
+
+
+@pytest.mark.parametrize("tag", ["*", 'W/"x"'])
+def test_a_replacement_creates_nothing(tag: str, company: Company) -> None:
+    """There is no upsert but If-None-Match: *."""
+    answer = company.put(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
+
+    refusal(answer, "Internal_RecordNotFound")
+    assert company.listed("shippingAgentsExt") == []
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_a_put_if_none_may_match_creates_under_the_key_in_the_path(
+    resource: str, company: Company
+) -> None:
+    answer = company.put(PATHS[resource], SAMPLES[resource], headers={"If-None-Match": "*"})
+
+    created = record(answer, 201)
+    stamp = {each.name for each in MODEL.by_name[resource].type.properties if each.modified_at}
+    shown = without_control(created)
+    assert {name: value for name, value in shown.items() if name not in stamp} == {
+        name: value for name, value in SAMPLES[resource].items() if name not in stamp
+    }
+    assert answer.headers["location"] == f"{company.root}/{PATHS[resource]}"
+    assert company.record(PATHS[resource]) == created
+    assert [change.verb for change in company.changes()] == ["create"]
+
+
+@pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
+def test_no_record_is_made_under_a_key_that_names_none(path: str, company: Company) -> None:
+    body = required(path.partition("(")[0])
+
+    refusal(company.put(path, body, headers={"If-None-Match": "*"}), "BadRequest")
+
+    assert company.changes() == []

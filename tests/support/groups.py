@@ -1,0 +1,78 @@
+"""Atomic groups of writes, given to a service of one's own over a company's database."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from comptoir.app import open_store
+from comptoir.auth import Principal, Scope
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.plan.read import Row
+from comptoir.response.answer import Answer
+from comptoir.service import Request, Service
+from comptoir.service.atomic import AtomicGroup
+from support.client import Body, Record
+from support.office import Company
+
+
+@dataclass(frozen=True)
+class Part:
+    """A request of a group; `{n}` in its path stands for the path of the n-th one's record."""
+
+    method: str
+    path: str
+    body: Body | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    company: str = ""
+
+
+def run_group(company: Company, settings: Settings, *parts: Part) -> list[Answer]:
+    """Do writes together, and give their answers; raises what the group raises."""
+    return company.office.wait(_run(company, settings, parts))
+
+
+def shown(answer: Answer) -> Record:
+    """The record that an answer of a group carries."""
+    assert isinstance(answer.body, bytes)
+    return msgspec.json.decode(answer.body, type=Record)
+
+
+async def _run(company: Company, settings: Settings, parts: Sequence[Part]) -> list[Answer]:
+    store = open_store(settings)
+    try:
+        group = Service(MODEL, store, settings).atomic()
+        paths: list[str] = []
+        for part in parts:
+            paths.append(await _add(group, company, part, paths) or "")
+        return await group.commit()
+    finally:
+        await store.close()
+
+
+async def _add(
+    group: AtomicGroup, company: Company, part: Part, paths: Sequence[str]
+) -> str | None:
+    content = part.body if isinstance(part.body, bytes) else msgspec.json.encode(part.body)
+
+    async def read_body() -> bytes:
+        return content
+
+    async def patience(rows: Awaitable[list[Row]]) -> list[Row]:
+        return await rows
+
+    headers = {"content-type": "application/json", **part.headers}
+    path = part.path.format(*paths) if part.path.startswith("{") else part.path
+    under = f"/companies({part.company or company.id})/"
+    return await group.add(
+        Request(
+            method=part.method,
+            path=path if path.startswith("/") else under + path,
+            query="",
+            headers={name.lower().encode(): value.encode() for name, value in headers.items()},
+            principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
+            read_body=read_body,
+            patience=patience,
+        )
+    )
