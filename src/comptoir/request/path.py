@@ -22,6 +22,11 @@ class KeyPart(msgspec.Struct, frozen=True):
     text: str
     quoted: bool
 
+    @property
+    def alias(self) -> str | None:
+        """The parameter alias that stands for the value, without its `@`; None for a value."""
+        return self.text[1:] if self.text.startswith("@") and not self.quoted else None
+
 
 class Segment(msgspec.Struct, frozen=True):
     """One segment of a path: a name and, in parentheses, the parts of a key."""

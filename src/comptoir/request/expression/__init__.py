@@ -5,12 +5,8 @@ to a model.
 """
 
 from comptoir.request.expression.limits import ExpressionLimits
-from comptoir.request.expression.parser import (
-    DEFAULT_LIMITS,
-    ExpressionParser,
-    parse_expression,
-    parse_orderby,
-)
+from comptoir.request.expression.ordering import order_items, parse_orderby
+from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionParser, parse_expression
 from comptoir.request.expression.printer import print_expression, print_orderby
 from comptoir.request.expression.tree import (
     Binary,
@@ -30,6 +26,7 @@ from comptoir.request.expression.tree import (
     OrderItem,
     Parameter,
     Path,
+    Syntax,
     Unary,
     UnaryOperator,
     children,
@@ -57,9 +54,11 @@ __all__ = [
     "OrderItem",
     "Parameter",
     "Path",
+    "Syntax",
     "Unary",
     "UnaryOperator",
     "children",
+    "order_items",
     "parse_expression",
     "parse_orderby",
     "print_expression",

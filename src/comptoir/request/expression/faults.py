@@ -168,6 +168,21 @@ def no_order(text: str, position: int, option: str) -> Refusal:
     )
 
 
+def misplaced(text: str, position: int, expected: str, remedy: str, option: str) -> Refusal:
+    """What `expected` says was to stand at `position`; `remedy` is a sentence."""
+    start = after_blanks(text, position)
+    if start == len(text):
+        found = "the text ends"
+    else:
+        found = f"found {_quote(_found(text, start))}"
+    return _refusal(option, f"expected {expected}{_place(text, start)}, but {found}. {remedy}")
+
+
+def misused(position: int, message: str, option: str) -> Refusal:
+    """What stands at `position` cannot stand there; `message` says why, and what to do."""
+    return _refusal(option, f"at column {position + 1}, {message}")
+
+
 def _found(text: str, start: int) -> str:
     """The word, text or sign at `start`."""
     found = _FOUND.match(text, start)

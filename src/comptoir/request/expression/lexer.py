@@ -53,7 +53,7 @@ OPERATOR_WORD = re.compile(rf"(?:{_OPERATORS})(?!\w)", re.IGNORECASE | re.ASCII)
 DELIMITER = re.compile(r"[ \t]*([)\]]|[,:][ \t]*)")
 """What ends an operand inside brackets, with the blanks that belong to it."""
 
-DIRECTION = re.compile(r"[ \t]+(asc|desc)(?=[ \t]*(?:,|\Z))", re.IGNORECASE | re.ASCII)
+DIRECTION = re.compile(r"[ \t]+(asc|desc)(?=[ \t]*(?:[,)]|\Z))", re.IGNORECASE | re.ASCII)
 """The direction of an item of `$orderby`."""
 
 LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")

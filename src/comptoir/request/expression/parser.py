@@ -13,7 +13,6 @@ from comptoir.request.expression import faults
 from comptoir.request.expression.lexer import (
     AFTER_NAME,
     DELIMITER,
-    DIRECTION,
     ENUM_SHAPE,
     LAMBDA_VARIABLE,
     LITERAL_KINDS,
@@ -46,7 +45,6 @@ from comptoir.request.expression.tree import (
     Literal,
     LiteralKind,
     Node,
-    OrderItem,
     Parameter,
     Path,
     walk,
@@ -74,36 +72,10 @@ def parse_expression(
     return node
 
 
-def parse_orderby(
-    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = "$orderby"
-) -> tuple[OrderItem, ...]:
-    """The items of `text`, the value of `$orderby` (OData 4.01, part 2, 5.1.5), at least one.
-
-    `limits` hold for all items together. Raises as `parse_expression` does.
-    """
-    parser = ExpressionParser(text, limits, option)
-    items: list[OrderItem] = []
-    while True:
-        start = parser.position
-        expression = parser.expression()
-        direction = DIRECTION.match(text, parser.position)
-        if direction is not None:
-            parser.position = direction.end()
-        descending = direction is not None and direction[1].lower() == "desc"
-        items.append(OrderItem(expression, descending, start))
-        comma = DELIMITER.match(text, parser.position)
-        if comma is None or comma[1][0] != ",":
-            break
-        parser.position = comma.end()
-    if after_blanks(text, parser.position) != len(text):
-        raise faults.no_order(text, parser.position, option)
-    return tuple(items)
-
-
 class ExpressionParser:
     """Reads expressions out of `text`, beginning at `position`, which it moves behind them.
 
-    `parse_expression` and `parse_orderby` drive it; so can a reader of an option in which
+    `parse_expression` and `parse_orderby` drive it; so do the readers of options in which
     expressions are only a part.
     """
 

@@ -34,8 +34,11 @@ UnaryOperator: TypeAlias = OneOf["not", "-"]
 LambdaOperator: TypeAlias = OneOf["any", "all"]
 
 
-class _Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """What all nodes share: equality and hash by content, without positions and recursion."""
+class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """What all nodes share: equality and hash by content, without positions and recursion.
+
+    The last field of every kind of node is its position.
+    """
 
     def _content(self) -> tuple[object, ...]:
         """The tree in prefix order, each tuple preceded by its length, so that no two collide."""
@@ -43,7 +46,7 @@ class _Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
         pending: list[object] = [self]
         while pending:
             part = pending.pop()
-            if isinstance(part, _Syntax):
+            if isinstance(part, Syntax):
                 content.append(type(part))
                 pending.extend(msgspec.structs.astuple(part)[:-1])
             elif isinstance(part, tuple):
@@ -54,7 +57,7 @@ class _Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
         return tuple(content)
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not isinstance(other, _Syntax):
+        if type(self) is not type(other) or not isinstance(other, Syntax):
             return NotImplemented
         return self._content() == other._content()
 
@@ -62,7 +65,7 @@ class _Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
         return hash(self._content())
 
 
-class Literal(_Syntax, frozen=True):
+class Literal(Syntax, frozen=True):
     """A value: its kind as written, and its text without what only marks the kind.
 
     `text` of a string has its quotes undone (`O''Neil` is O'Neil), that of a duration or a binary
@@ -77,7 +80,7 @@ class Literal(_Syntax, frozen=True):
     position: int = 0
 
 
-class Path(_Syntax, frozen=True):
+class Path(Syntax, frozen=True):
     """A path to a value: property, type (with dots) and `$count` segments, in their order.
 
     The first segment may be `$it`, `$this`, `$root`, or the variable of a lambda around it.
@@ -87,14 +90,14 @@ class Path(_Syntax, frozen=True):
     position: int = 0
 
 
-class Parameter(_Syntax, frozen=True):
+class Parameter(Syntax, frozen=True):
     """A parameter alias, by its name without the `@`."""
 
     name: str
     position: int = 0
 
 
-class Call(_Syntax, frozen=True):
+class Call(Syntax, frozen=True):
     """A call of a function, by its name in lower case."""
 
     name: str
@@ -102,7 +105,7 @@ class Call(_Syntax, frozen=True):
     position: int = 0
 
 
-class Unary(_Syntax, frozen=True):
+class Unary(Syntax, frozen=True):
     """A negation, logical or arithmetical. A negative number is a `Literal` instead."""
 
     operator: UnaryOperator
@@ -110,7 +113,7 @@ class Unary(_Syntax, frozen=True):
     position: int = 0
 
 
-class Binary(_Syntax, frozen=True):
+class Binary(Syntax, frozen=True):
     """A comparison or an arithmetical operation; chains lean to the left."""
 
     operator: BinaryOperator
@@ -119,7 +122,7 @@ class Binary(_Syntax, frozen=True):
     position: int = 0
 
 
-class Logical(_Syntax, frozen=True):
+class Logical(Syntax, frozen=True):
     """A chain of two or more conditions joined by the same operator."""
 
     operator: LogicalOperator
@@ -127,7 +130,7 @@ class Logical(_Syntax, frozen=True):
     position: int = 0
 
 
-class In(_Syntax, frozen=True):
+class In(Syntax, frozen=True):
     """A test against a list of one or more members: `code in ('A','B')`."""
 
     left: "Node"
@@ -135,7 +138,7 @@ class In(_Syntax, frozen=True):
     position: int = 0
 
 
-class InCollection(_Syntax, frozen=True):
+class InCollection(Syntax, frozen=True):
     """A test against a collection: a path, a parameter, a call or a literal, never parentheses."""
 
     left: "Node"
@@ -143,7 +146,7 @@ class InCollection(_Syntax, frozen=True):
     position: int = 0
 
 
-class Lambda(_Syntax, frozen=True):
+class Lambda(Syntax, frozen=True):
     """`items/any(d:d/x eq 1)`; only `any()` goes without `variable` and `predicate`."""
 
     path: Path
@@ -153,21 +156,21 @@ class Lambda(_Syntax, frozen=True):
     position: int = 0
 
 
-class Case(_Syntax, frozen=True):
+class Case(Syntax, frozen=True):
     """`case(condition:value,...)`: the value of the first condition that holds."""
 
     branches: tuple[tuple["Node", "Node"], ...]
     position: int = 0
 
 
-class Collection(_Syntax, frozen=True):
+class Collection(Syntax, frozen=True):
     """A collection literal: `["A","B"]`, with any expression as an item."""
 
     items: tuple["Node", ...]
     position: int = 0
 
 
-class OrderItem(_Syntax, frozen=True):
+class OrderItem(Syntax, frozen=True):
     """One item of `$orderby`."""
 
     expression: "Node"
