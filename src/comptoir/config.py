@@ -108,6 +108,10 @@ class Settings:
         default=100, metadata=_help("How deep parentheses and calls may nest in an expression.")
     )
     expression_list: int = field(default=1_000, metadata=_help("The most values of an `in` list."))
+    expand_items: int = field(
+        default=100, metadata=_help("The most items of `$expand`, nested ones included.")
+    )
+    expand_depth: int = field(default=5, metadata=_help("How deep `$expand` may nest."))
     stop_seconds: float = field(
         default=8.0,
         metadata=_help("How long a stop waits for the answers to requests that were accepted."),

@@ -1,24 +1,181 @@
 """`$expand` bound to a kind (OData URL Conventions 4.01, section 5.1.3)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
-from comptoir.plan.pages import Page
+from comptoir.edm.model import EntitySet, Model
+from comptoir.errors import Refusal
+from comptoir.plan.faults import misused, unknown_name, unsupported
+from comptoir.plan.pages import Page, bind_page
+from comptoir.plan.select import bind_select
+from comptoir.plan.target import NAMESPACE, Company
+from comptoir.request.expand import (
+    EXPAND,
+    NO_EXPAND_OPTIONS,
+    ExpandItem,
+    ExpandKind,
+    ExpandOptions,
+    OptionText,
+    print_expand,
+    within,
+)
+from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
+
+_OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
 class Expansion(msgspec.Struct, frozen=True):
     """Related records that stand within a record.
 
-    `form` is `entities`, `ref` or `count`; `page` says which related records, in which order;
+    `kind` is `entities`, `ref` or `count`; `page` says which related records, in which order;
     `names` are the properties to show, None for all; `inner` stands within the related records.
     """
 
     navigation: NavigationProperty
     entity_set: EntitySet
-    form: str
+    kind: ExpandKind
     options: QueryOptions
     page: Page
-    names: tuple[str, ...] | None
+    names: frozenset[str] | None
     inner: tuple["Expansion", ...]
+
+
+class ExpandBinder:
+    """Binds the items of `$expand`, nested ones included."""
+
+    def __init__(
+        self,
+        model: Model,
+        company: Company | None,
+        limits: ExpressionLimits,
+        *,
+        depth: int,
+        page_size: int,
+    ) -> None:
+        self._model = model
+        self._company = company
+        self._limits = limits
+        self._depth = depth
+        self._page_size = page_size
+
+    def bind(
+        self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
+    ) -> tuple[Expansion, ...]:
+        """The expansions of a set's records that the items ask for.
+
+        Raises `Refusal`: 400 for what does not fit the kind or nests deeper than the limit, 501
+        for what is not supported.
+        """
+        expansions: dict[str, Expansion] = {}
+        for item in items:
+            for navigation in self._navigations(entity_set, item):
+                # an item of its own goes before what * means
+                if navigation.name not in expansions or item.path != ("*",):
+                    expansions[navigation.name] = self._bound(navigation, item, depth)
+        return tuple(expansions.values())
+
+    def _navigations(self, entity_set: EntitySet, item: ExpandItem) -> Sequence[NavigationProperty]:
+        kind = entity_set.type
+        if item.path == ("*",):
+            return kind.navigation
+        path = item.path
+        if len(path) > 1 and path[0] == f"{NAMESPACE}.{kind.name}":
+            path = path[1:]
+        if len(path) > 1:
+            raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
+        navigation = kind.related.get(path[0])
+        if navigation is None:
+            what = f"navigation property of {kind.name}"
+            raise unknown_name(EXPAND, item.position, path[0], what, kind.related)
+        if not navigation.collection:
+            self._check_single(navigation, item)
+        return (navigation,)
+
+    def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
+        given = [name for name in _OF_MANY if getattr(item.options, name[1:]) is not None]
+        if item.kind == "count":
+            given.append("/$count")
+        for name in given:
+            raise misused(
+                EXPAND,
+                item.position,
+                f"{name} applies to many records, and {navigation.name} is one. Leave it out.",
+            )
+
+    def _bound(self, navigation: NavigationProperty, item: ExpandItem, depth: int) -> Expansion:
+        if depth > self._depth:
+            raise misused(
+                EXPAND,
+                item.position,
+                f"{navigation.name} is nested deeper than {self._depth}. Follow the navigation in "
+                "requests of its own.",
+            )
+        for name in ("compute", "apply"):
+            nested: OptionText | None = getattr(item.options, name)
+            if nested is not None:
+                raise unsupported(EXPAND, nested.position, f"${name} within $expand")
+        entity_set = self._model.by_name[navigation.target]
+        options = _query_options(item.options)
+        try:
+            page = bind_page(
+                entity_set,
+                self._company,
+                options,
+                keys=None,
+                page_size=self._page_size,
+                limits=self._limits,
+            )
+            names = None
+            if options.select is not None:
+                names = bind_select(entity_set.type, options.select)
+        except Refusal as refusal:
+            name = refusal.target or ""
+            where: OptionText | None = getattr(item.options, name.removeprefix("$"), None)
+            raise (refusal if where is None else within(refusal, name, where)) from None
+        inner = self.bind(entity_set, self._inner(navigation, entity_set, item), depth + 1)
+        return Expansion(navigation, entity_set, item.kind, options, page, names, inner)
+
+    def _inner(
+        self, navigation: NavigationProperty, entity_set: EntitySet, item: ExpandItem
+    ) -> Sequence[ExpandItem]:
+        """What is expanded in the related records: what the item says, and itself by `$levels`."""
+        levels = item.options.levels
+        items = item.options.expand
+        goes_on = navigation.name in entity_set.type.related
+        if levels is None or not goes_on:
+            return items
+        left = self._depth if levels == "max" else levels
+        if left > self._depth:
+            raise misused(
+                EXPAND, item.position, f"$levels goes deeper than {self._depth}. Send a lower one."
+            )
+        if left == 1:
+            return items
+        options = msgspec.structs.replace(item.options, levels=left - 1)
+        return (*items, msgspec.structs.replace(item, path=(navigation.name,), options=options))
+
+
+def _query_options(options: ExpandOptions) -> QueryOptions:
+    """The options of a related collection, as if it were asked for by itself."""
+    if options is NO_EXPAND_OPTIONS:
+        return _NONE_GIVEN
+    return QueryOptions(
+        filter=_text(options.filter),
+        search=_text(options.search),
+        orderby=_text(options.orderby),
+        select=_text(options.select),
+        expand=print_expand(options.expand) or None,
+        top=options.top,
+        skip=options.skip,
+        count=options.count,
+    )
+
+
+_NONE_GIVEN = QueryOptions()
+
+
+def _text(option: OptionText | None) -> str | None:
+    return None if option is None else option.text

@@ -13,7 +13,7 @@ from comptoir.edm.primitive import Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.plan.target import NAMESPACE, Company
 from comptoir.response.etag import entity_tag, opaque_tag
-from comptoir.response.shape import COUNT, WHOLE, Nested, RecordShape
+from comptoir.response.shape import WHOLE, Nested, RecordShape
 
 _encode = msgspec.json.Encoder().encode
 
@@ -194,9 +194,9 @@ def _constant(text: str) -> Callable[[Row], Wire]:
 
 def _nested_names(nested: Nested) -> Iterator[str]:
     """The fields of related records, in the order of `Extras`."""
-    if nested.counted or nested.form == COUNT:
+    if nested.counted or nested.kind == "count":
         yield f"{nested.name}@odata.count"
-    if nested.form != COUNT:
+    if nested.kind != "count":
         if nested.collection:
             yield f"{nested.name}@odata.nextLink"
         yield nested.name

@@ -6,9 +6,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, Wire
-
-ENTITIES, REFERENCES, COUNT = "entities", "ref", "count"
-"""What stands for related records: they themselves, their addresses, their number."""
+from comptoir.request.expand import ExpandKind
 
 
 class Derived(msgspec.Struct, frozen=True):
@@ -25,14 +23,14 @@ class Derived(msgspec.Struct, frozen=True):
 class Nested(msgspec.Struct, frozen=True):
     """Related records within a record: all that one writes depends on, values of filters aside.
 
-    `form` is `entities`, `ref` (addresses alone) or `count` (their number alone); `counted` asks
+    `kind` is `entities`, `ref` (addresses alone) or `count` (their number alone); `counted` asks
     for the number beside the records.
     """
 
     name: str
     entity_set: EntitySet
     collection: bool
-    form: str
+    kind: ExpandKind
     counted: bool
     shape: "RecordShape"
 
@@ -57,7 +55,7 @@ class RecordShape(msgspec.Struct, frozen=True):
         elif shown:
             shown.insert(0, "*")
         for each in self.nested:
-            if each.form == ENTITIES:
+            if each.kind == "entities":
                 shown.append(f"{each.name}{each.shape.selection or '()'}")
         return f"({','.join(shown)})" if shown else ""
 

@@ -87,6 +87,9 @@ Verb = Callable[[Context], Awaitable[Answer]]
 COUNTING = frozenset({"$filter", "$search"})
 """The query options that a count takes."""
 
+VIEWING = frozenset({"$select", "$expand", "$format"})
+"""The query options that a single record takes."""
+
 
 def refuse_options(options: QueryOptions, what: str) -> None:
     """Raise `Refusal` (400) for query options where none apply."""

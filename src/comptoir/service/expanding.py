@@ -12,7 +12,7 @@ from comptoir.plan.read import Row
 from comptoir.plan.related import RelatedPlan
 from comptoir.request.options import continued, query_string
 from comptoir.response.records import Extra, Extras, RecordWriter
-from comptoir.response.shape import COUNT, Nested
+from comptoir.response.shape import Nested
 from comptoir.service.context import Context, Runtime, record_writer
 
 BLOCK = 100
@@ -25,16 +25,23 @@ ROWS = 20_000
 class Expander:
     """Gives the fields of related records, as a record's writer takes them."""
 
-    def __init__(self, runtime: Runtime, context: Context, expansions: Sequence[Expansion]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        context: Context,
+        records: RecordWriter,
+        expansions: Sequence[Expansion],
+    ) -> None:
         self._store = runtime.store
         self._settings = runtime.settings
         self._base_url = runtime.base_url
         self._context = context
+        self._records = records
         self._expansions = expansions
 
     async def extras(self, rows: Sequence[Row]) -> list[Extras]:
         """The fields of each of some records."""
-        return await self._extras(self._context.records, self._expansions, rows)
+        return await self._extras(self._records, self._expansions, rows)
 
     async def _extras(
         self, records: RecordWriter, expansions: Sequence[Expansion], rows: Sequence[Row]
@@ -53,18 +60,18 @@ class Expander:
         # a blank value relates to nothing
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
-        if values and (nested.counted or nested.form == COUNT):
+        if values and (nested.counted or nested.kind == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
             counts = await self._store.related_counts(plan, self._context.request.patience)
         related: Mapping[Stored, _Related] = {}
-        if values and nested.form != COUNT:
+        if values and nested.kind != "count":
             related = await self._related(records.level, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
-            if nested.counted or nested.form == COUNT:
+            if nested.counted or nested.kind == "count":
                 extra.append(counts.get(row[own], 0))
-            if nested.form != COUNT:
+            if nested.kind != "count":
                 found = related.get(row[own], _NOTHING)
                 if nested.collection:
                     extra.append(self._link(records, expansion, row, found))

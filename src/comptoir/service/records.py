@@ -4,12 +4,13 @@ from comptoir.auth import Scope, require
 from comptoir.edm.scalar import NO_GUID
 from comptoir.plan.read import Row
 from comptoir.request.headers import entity_tags, names_protocol
-from comptoir.request.options import parse_options
+from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import property_body, reference_body
 from comptoir.service.collections import EVERY, NONE, Collections, Subset
-from comptoir.service.context import Context, Runtime, refuse_options
+from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
 from comptoir.service.places import Places
+from comptoir.service.views import Views
 
 NO_CONTENT = 204
 
@@ -21,15 +22,29 @@ class Records:
         self._base_url = runtime.base_url
         self._places = places
         self._collections = collections
+        self._views = Views(runtime)
 
     async def read(self, context: Context) -> Answer:
         """The record, or 304 when the client has it already."""
         require(context.request.principal, Scope.RECORDS_READ)
-        refuse_options(parse_options(context.request.query), "a single record")
+        options = parse_options(context.request.query)
+        if options is not NO_OPTIONS:
+            return await self._viewed(context, options)
         found = await self._found(context)
         if isinstance(found, Answer):
             return found
         body = context.records.record(self._base_url, context.company, found)
+        return Answer(200, [*context.headers(), _etag(context, found)], body)
+
+    async def _viewed(self, context: Context, options: QueryOptions) -> Answer:
+        """The record as `$select` and `$expand` show it."""
+        allow_options(options, VIEWING, "a single record")
+        view = self._views.of(context, options)
+        found = await self._found(context)
+        if isinstance(found, Answer):
+            return found
+        extras = () if view.expander is None else (await view.expander.extras([found]))[0]
+        body = view.records.record(self._base_url, context.company, found, extras)
         return Answer(200, [*context.headers(), _etag(context, found)], body)
 
     async def narrowed(self, context: Context) -> Answer:

@@ -1,10 +1,17 @@
 """What of the records an answer shows: `$select` and `$expand` made ready to be written."""
 
+from collections.abc import Sequence
+
 import msgspec
 
+from comptoir.edm.model import EntitySet
+from comptoir.plan.expand import ExpandBinder, Expansion
+from comptoir.plan.select import bind_select
+from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import RecordWriter
-from comptoir.service.context import Context, Runtime
+from comptoir.response.shape import Nested, RecordShape
+from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import Expander
 
 
@@ -12,7 +19,7 @@ class View(msgspec.Struct):
     """How records are written, and what gives their related records, if they have any."""
 
     records: RecordWriter
-    expander: Expander | None
+    expander: Expander | None = None
 
 
 class Views:
@@ -20,7 +27,56 @@ class Views:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        settings = runtime.settings
+        self._limits = ExpandLimits(settings.expand_items, settings.expand_depth)
 
     def of(self, context: Context, options: QueryOptions) -> View:
-        """The view of the records that a path names."""
-        return View(context.records, None)
+        """The view of the records that a path names; raises `Refusal` for what does not fit."""
+        entity_set, level = context.entity_set, context.records.level
+        if options.select is None and options.expand is None:
+            return View(context.records)
+        names = None
+        if options.select is not None:
+            names = bind_select(entity_set.type, options.select)
+        expansions = self._expansions(context, options)
+        shape = _shape(entity_set, names, expansions)
+        records = record_writer(entity_set, level, shape)
+        expander = Expander(self._runtime, context, records, expansions) if expansions else None
+        return View(records, expander)
+
+    def _expansions(self, context: Context, options: QueryOptions) -> Sequence[Expansion]:
+        if options.expand is None:
+            return ()
+        settings = self._runtime.settings
+        binder = ExpandBinder(
+            self._runtime.model,
+            context.company,
+            self._runtime.limits,
+            depth=settings.expand_depth,
+            page_size=settings.page_size,
+        )
+        return binder.bind(context.entity_set, parse_expand(options.expand, self._limits))
+
+
+def _shape(
+    entity_set: EntitySet, names: frozenset[str] | None, expansions: Sequence[Expansion]
+) -> RecordShape:
+    shown = None
+    if names is not None:
+        shown = tuple([name for name in entity_set.type.by_name if name in names])
+    return RecordShape(shown, nested=tuple([_nested(each) for each in expansions]))
+
+
+def _nested(expansion: Expansion) -> Nested:
+    entity_set = expansion.entity_set
+    shape = _shape(entity_set, expansion.names, expansion.inner)
+    if expansion.kind == "ref":
+        shape = RecordShape((), address=True)
+    return Nested(
+        expansion.navigation.name,
+        entity_set,
+        expansion.navigation.collection,
+        expansion.kind,
+        bool(expansion.options.count),
+        shape,
+    )
