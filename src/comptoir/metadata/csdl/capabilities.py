@@ -28,8 +28,9 @@ _FORMATS = (
 )
 
 
+_NO_INSERTING = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
 _NO_WRITING = (
-    Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),
+    *_NO_INSERTING,
     Annotation("Capabilities.UpdateRestrictions", Record({"Updatable": False})),
     Annotation("Capabilities.DeleteRestrictions", Record({"Deletable": False})),
 )
@@ -74,8 +75,8 @@ def of_set_elsewhere(where: str) -> Annotations:
 
 
 def of_relation(held: NavigationProperty) -> Annotations:
-    """What clients can do along a relation: read; records are written where their set stands."""
-    return _NO_WRITING if held.collection else ()
+    """What clients can not do along a relation: make records, which is done in their set."""
+    return _NO_INSERTING if held.collection else ()
 
 
 def of_container(abilities: Abilities) -> Annotations:

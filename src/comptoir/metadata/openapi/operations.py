@@ -20,7 +20,14 @@ from comptoir.metadata.openapi.parameters import (
     parameter,
 )
 from comptoir.metadata.openapi.responses import OF_PAGES, OF_READS, OF_WRITES, refused
-from comptoir.metadata.openapi.schemas import CREATE, PAGE, UPDATE, reference
+from comptoir.metadata.openapi.schemas import (
+    CREATE,
+    PAGE,
+    REFERENCE,
+    REFERENCES,
+    UPDATE,
+    reference,
+)
 
 JSON = "application/json"
 TEXT = "text/plain"
@@ -96,6 +103,19 @@ class Operations:
             {"200": _answer("Its value.", TEXT if raw else JSON, value), **refused(OF_READS)},
         )
 
+    def references(self, entity_set: EntitySet, name: str, *, many: bool) -> JsonSchema:
+        """Read where records stand: one, or a page of `many`."""
+        said = "Where the records stand" if many else "Where the record stands"
+        schema = reference(REFERENCES if many else REFERENCE)
+        answer = _answer("Addresses." if many else "Its address.", JSON, schema)
+        return self._get(
+            entity_set,
+            name,
+            said,
+            PAGE_OPTIONS if many else (),
+            {"200": answer, **refused(OF_PAGES if many else OF_READS)},
+        )
+
     def create(self, entity_set: EntitySet) -> JsonSchema:
         """Make a record."""
         guards = (IF_MATCH,) if entity_set.create_guarded else ()
@@ -109,22 +129,22 @@ class Operations:
             _GUARDED if entity_set.create_guarded else "",
         )
 
-    def update(self, entity_set: EntitySet) -> JsonSchema:
+    def update(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Change some properties of a record."""
         return self._change(
             entity_set,
-            "update",
+            name,
             f"Change a record of {entity_set.name}",
             UPDATE,
             (IF_MATCH, PREFER_RETURN, *REPEATABLE),
             {"200": _changed(entity_set, "Changed."), "204": _done("Changed.", _TAG)},
         )
 
-    def replace(self, entity_set: EntitySet) -> JsonSchema:
+    def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Give all properties of a record anew."""
         return self._change(
             entity_set,
-            "replace",
+            name,
             f"Replace a record of {entity_set.name}",
             CREATE,
             (IF_MATCH_OPTIONAL, IF_NONE, PREFER_RETURN, *REPEATABLE),
@@ -136,10 +156,10 @@ class Operations:
             _UPSERTED,
         )
 
-    def delete(self, entity_set: EntitySet) -> JsonSchema:
+    def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Remove a record."""
         return {
-            "operationId": f"{entity_set.name}-delete",
+            "operationId": f"{entity_set.name}-{name}",
             "tags": [entity_set.name],
             "summary": f"Remove a record of {entity_set.name}",
             "security": self._write,

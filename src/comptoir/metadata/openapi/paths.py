@@ -91,39 +91,62 @@ class _Sets:
     def of(self, entity_set: EntitySet) -> Paths:
         """Every path of a set: it, its records, their properties and relations."""
         do = self._operations
-        writable = not entity_set.read_only
         address = f"{self._prefix}/{entity_set.name}"
         collection = {"get": do.list(entity_set, entity_set, "list")}
-        if writable:
+        if not entity_set.read_only:
             collection["post"] = do.create(entity_set)
         yield address, self._item((), collection)
-        count = do.count(entity_set, entity_set, "count")
-        yield f"{address}/$count", self._item((), {"get": count})
-        record = {"get": do.read(entity_set, entity_set, "read")}
-        if writable:
-            record["patch"] = do.update(entity_set)
-            record["put"] = do.replace(entity_set)
-            record["delete"] = do.delete(entity_set)
+        yield from self._of_many(entity_set, entity_set, address, (), "")
         key = entity_set.type.key_property
         name = key.name if entity_set.per_company else _COMPANY
         one, variables = f"{address}({_placed(name, key)})", [_variable(name, key)]
-        yield one, self._item(variables, record)
+        yield one, self._item(variables, self._record(entity_set, ""))
+        yield f"{one}/$ref", self._item(variables, self._reference(entity_set, "reference"))
         yield from self._inside(entity_set, one, variables)
         yield from self._alternates(entity_set, address)
+
+    def _record(self, entity_set: EntitySet, ending: str) -> Mapping[str, JsonSchema]:
+        """The operations on a record; their names have an ending where it is found otherwise."""
+        do = self._operations
+        record = {"get": do.read(entity_set, entity_set, f"read{ending}")}
+        if not entity_set.read_only:
+            record["patch"] = do.update(entity_set, f"update{ending}")
+            record["put"] = do.replace(entity_set, f"replace{ending}")
+            record["delete"] = do.delete(entity_set, f"delete{ending}")
+        return record
+
+    def _reference(self, entity_set: EntitySet, name: str) -> Mapping[str, JsonSchema]:
+        return {"get": self._operations.references(entity_set, name, many=False)}
+
+    def _of_many(
+        self,
+        entity_set: EntitySet,
+        target: EntitySet,
+        address: str,
+        variables: Iterable[JsonSchema],
+        beginning: str,
+    ) -> Paths:
+        """How many records there are at an address, and where they stand."""
+        do = self._operations
+        count = do.count(entity_set, target, f"{beginning}count")
+        yield f"{address}/$count", self._item(variables, {"get": count})
+        places = do.references(entity_set, f"{beginning}references", many=True)
+        yield f"{address}/$ref", self._item(variables, {"get": places})
 
     def _inside(self, entity_set: EntitySet, one: str, variables: list[JsonSchema]) -> Paths:
         do = self._operations
         for relation in entity_set.type.navigation:
             target = self._model.by_name[relation.target]
-            name = relation.name
+            name, there = f"related-{relation.name}", f"{one}/{relation.name}"
             if relation.collection:
                 listed = do.list(entity_set, target, name)
-                yield f"{one}/{name}", self._item(variables, {"get": listed})
-                count = do.count(entity_set, target, f"{name}-count")
-                yield f"{one}/{name}/$count", self._item(variables, {"get": count})
+                yield there, self._item(variables, {"get": listed})
+                yield from self._of_many(entity_set, target, there, variables, f"{name}-")
             else:
                 related = do.read(entity_set, target, name)
-                yield f"{one}/{name}", self._item(variables, {"get": related})
+                yield there, self._item(variables, {"get": related})
+                place = self._reference(entity_set, f"{name}-reference")
+                yield f"{there}/$ref", self._item(variables, place)
         names = [each.name for each in entity_set.type.properties]
         chosen: JsonSchema = {
             "name": "property",
@@ -142,9 +165,8 @@ class _Sets:
             parts = [kind.by_name[name] for name in rule.properties]
             written = ",".join(f"{each.name}={_placed(each.name, each)}" for each in parts)
             variables = [_variable(each.name, each, blank=len(parts) > 1) for each in parts]
-            named = f"read-by-rule-{number}"
-            operation = self._operations.read(entity_set, entity_set, named)
-            yield f"{address}({written})", self._item(variables, {"get": operation})
+            found = self._record(entity_set, f"-by-rule-{number}")
+            yield f"{address}({written})", self._item(variables, found)
 
     def _item(
         self, variables: Iterable[JsonSchema], operations: Mapping[str, JsonSchema]

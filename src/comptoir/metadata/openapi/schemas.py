@@ -14,6 +14,7 @@ CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 """What the names of a kind's further schemas end in."""
 
 ERROR, SERVICE, BATCH, BATCH_ANSWER = "error", "service", "batch", "batch-answer"
+REFERENCE, REFERENCES = "reference", "references"
 
 _TEXT: JsonSchema = {"type": "string"}
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
@@ -133,9 +134,9 @@ def _of_service() -> Mapping[str, JsonSchema]:
         "message": {"type": "string", "description": "What was wrong, where, and what to do."},
         "target": {"type": "string", "description": "The property, query option or header."},
     }
-    needed = ["code", "message"]
-    detail = {"type": "object", "required": needed, "properties": fault}
+    detail = _made_of(fault, "code", "message")
     details = {"type": "array", "items": detail, "description": "Where there are several faults."}
+    error = _made_of({**fault, "details": details}, "code", "message")
     headers = {"type": "object", "additionalProperties": _TEXT}
     sets = {"type": "object", "properties": {"name": _TEXT, "kind": _TEXT, "url": _TEXT}}
     part = {
@@ -149,28 +150,20 @@ def _of_service() -> Mapping[str, JsonSchema]:
         "if": _TEXT,
     }
     answer = {"id": _TEXT, "status": {"type": "integer"}, "headers": headers, "body": {}}
+    place = {"type": "object", "properties": {"@odata.id": _TEXT}}
     return {
-        ERROR: {
-            "type": "object",
-            "required": ["error"],
-            "properties": {
-                "error": {
-                    "type": "object",
-                    "required": needed,
-                    "properties": {**fault, "details": details},
-                }
-            },
-        },
-        SERVICE: {
-            "type": "object",
-            "required": ["value"],
-            "properties": {"@odata.context": _ADDRESS, "value": {"type": "array", "items": sets}},
-        },
-        BATCH: _listed("requests", {"required": ["id", "method", "url"], "properties": part}),
-        BATCH_ANSWER: _listed("responses", {"required": ["status"], "properties": answer}),
+        REFERENCE: place,
+        REFERENCES: _listed("value", place),
+        ERROR: _made_of({"error": error}, "error"),
+        SERVICE: _listed("value", sets),
+        BATCH: _listed("requests", _made_of(part, "id", "method", "url")),
+        BATCH_ANSWER: _listed("responses", _made_of(answer, "status")),
     }
 
 
 def _listed(name: str, item: JsonSchema) -> JsonSchema:
-    listed = {"type": "array", "items": {"type": "object", **item}}
-    return {"type": "object", "required": [name], "properties": {name: listed}}
+    return _made_of({name: {"type": "array", "items": item}}, name)
+
+
+def _made_of(properties: Mapping[str, JsonSchema], *required: str) -> JsonSchema:
+    return {"type": "object", "required": list(required), "properties": properties}
