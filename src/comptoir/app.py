@@ -69,7 +69,7 @@ class Application:
         api = Api(service, Authenticator(self._verifier), settings)
         self._edge = Edge(
             api,
-            pages(self._store, self._journal, settings.base_url),
+            pages(self._store, self._journal, self._model, settings),
             settings.base_path,
             self._journal,
         )

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from comptoir.edm.entity import EntityType, Followed
 from comptoir.edm.text import UNIQUE_TEXT_LENGTH, Text
 
+NAMESPACE = "Comptoir"
+"""What the names of types are qualified by, in `$metadata` and in answers."""
+
 
 class ModelFault(Exception):  # noqa: N818 - names the declaration that is wrong
     """A declaration that contradicts itself or the rest of the model."""
@@ -37,6 +40,12 @@ class PairFilter:
     carrier_reference: str
     carrier_name: str
     carrier_value: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The filter-only properties, pair by pair."""
+        numbers = range(1, self.count + 1)
+        return tuple(f"{name}{number}" for number in numbers for name in (self.name, self.value))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,6 +80,11 @@ class Model:
         object.__setattr__(self, "by_name", {each.name: each for each in self.sets})
         for fault in self._faults():
             raise ModelFault(fault)
+
+    @property
+    def companies(self) -> EntitySet:
+        """The set of companies, under whose members the other sets stand."""
+        return next(each for each in self.sets if not each.per_company)
 
     @property
     def per_company(self) -> tuple[EntitySet, ...]:

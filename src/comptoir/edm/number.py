@@ -3,11 +3,12 @@
 import re
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
+from types import MappingProxyType
 
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
+from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
@@ -47,6 +48,19 @@ class Int32(_Number):
 
     def __init__(self, *, digits: bool = False) -> None:
         self.digits = digits
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
+        return {"type": "integer", "format": "int32", **bounds}
+
+    @property
+    @override
+    def accepted_json_schema(self) -> JsonSchema:
+        if not self.digits:
+            return self.json_schema
+        return {"anyOf": [self.json_schema, {"type": "string", "pattern": "^[0-9]{1,9}$"}]}
 
     @override
     def from_json(self, value: Json) -> Stored:
@@ -104,6 +118,14 @@ class DecimalNumber(_Number):
     expected = "a number"
     precision = _DIGITS
     scale = SCALE
+    facets = MappingProxyType({"Precision": _DIGITS, "Scale": SCALE})
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        # no multipleOf: validators divide binary floats, and would find 33.6442 to be no multiple
+        bound = 10 ** (_DIGITS - SCALE)
+        return {"type": "number", "format": "decimal", "minimum": -bound, "maximum": bound}
 
     @override
     def from_number(self, number: Decimal) -> Stored:

@@ -6,7 +6,8 @@ type's comparison; the *default* is the stored form of "no value". Nothing is ev
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,6 +18,9 @@ Stored = str | int
 
 Wire = str | int | bool | msgspec.Raw
 """What the JSON encoder is given."""
+
+JsonSchema = Mapping[str, object]
+"""A schema in the words of JSON Schema 2020-12, as OpenAPI 3.1 has them."""
 
 
 class ValueFault(Exception):  # noqa: N818 - says what is wrong with a value, not with the program
@@ -41,6 +45,9 @@ class PrimitiveType(ABC):
     quoted = False
     """Whether a key of this type stands in quotes in a URL."""
 
+    facets: Mapping[str, int] = MappingProxyType({})
+    """What bounds the values in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
+
     to_wire: Callable[[Stored], Wire] | None = None
     """Stored to wire form; None when the two are the same."""
 
@@ -51,6 +58,16 @@ class PrimitiveType(ABC):
     @abstractmethod
     def from_text(self, text: str) -> Stored:
         """Text form to stored form; raises `ValueFault`. The empty text is not a value here."""
+
+    @property
+    @abstractmethod
+    def json_schema(self) -> JsonSchema:
+        """The wire forms that answers hold."""
+
+    @property
+    def accepted_json_schema(self) -> JsonSchema:
+        """The wire forms that bodies may hold."""
+        return self.json_schema
 
     def is_no_key(self, stored: Stored) -> bool:
         """Whether a value names no record: the empty text and the all-zero Guid do not."""

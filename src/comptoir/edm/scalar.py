@@ -4,7 +4,7 @@ import re
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault, Wire
+from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
 NO_GUID = "00000000-0000-0000-0000-000000000000"
@@ -23,6 +23,11 @@ class Guid(PrimitiveType):
     default = NO_GUID
     no_value = f'"{NO_GUID}"'
     expected = "a Guid"
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "uuid"}
 
     @override
     def is_no_key(self, stored: Stored) -> bool:
@@ -50,6 +55,11 @@ class Boolean(PrimitiveType):
     default = 0
     no_value = "false"
     expected = "true or false"
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "boolean"}
 
     @override
     def from_json(self, value: Json) -> Stored:

@@ -2,10 +2,11 @@
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault
 from comptoir.jsonvalue import Json
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -37,6 +38,11 @@ class Date(_Temporal):
     expected = "a date"
     form = '"2026-01-31"'
 
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "date"}
+
     @override
     def from_text(self, text: str) -> Stored:
         if _DATE.fullmatch(text) is None:
@@ -56,6 +62,12 @@ class DateTimeOffset(_Temporal):
     no_value = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
     form = '"2026-01-31T12:30:00.000Z"'
+    facets = MappingProxyType({"Precision": 3})
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "date-time"}
 
     @override
     def from_text(self, text: str) -> Stored:

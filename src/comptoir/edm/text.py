@@ -7,7 +7,7 @@ from typing import cast
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault
 from comptoir.jsonvalue import Json
 
 UNIQUE_TEXT_LENGTH = 100
@@ -28,6 +28,13 @@ class Text(PrimitiveType):
 
     def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
         self.max_length = max_length
+        self.facets = {} if max_length is None else {"MaxLength": max_length}
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        limit = {} if self.max_length is None else {"maxLength": self.max_length}
+        return {"type": "string", **limit}
 
     @override
     def from_json(self, value: Json) -> Stored:
@@ -74,6 +81,11 @@ class Base64Text(Text):
 
     def __init__(self) -> None:
         super().__init__(max_length=None)
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "contentEncoding": "base64"}
 
     @override
     def from_text(self, text: str) -> Stored:

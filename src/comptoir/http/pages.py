@@ -1,4 +1,4 @@
-"""What stands outside the interface: health, readiness and metrics."""
+"""What stands outside the interface: the docs, health, readiness and metrics."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -6,14 +6,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from comptoir.config import Settings
+from comptoir.edm.model import Model
 from comptoir.errors import INTERNAL_ERROR, METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.error import error_answer
+from comptoir.service.abilities import ABILITIES
 from comptoir.store.protocol import Store
 
 
-def pages(store: Store, journal: Journal, base_url: str) -> Starlette:
+def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> Starlette:
     """The application that answers outside the base path."""
 
     async def healthz(_: Request) -> Response:
@@ -36,15 +40,17 @@ def pages(store: Store, journal: Journal, base_url: str) -> Starlette:
             allowed = (fault.headers or {}).get("Allow", "")
             message = f"The path does not have this method. It has: {allowed}."
             return _response(Refusal(METHOD_NOT_ALLOWED, message, headers=fault.headers))
-        return _response(
-            Refusal(RESOURCE_NOT_FOUND, f"There is nothing here. The interface is at {base_url}.")
+        message = (
+            f"There is nothing here. The interface is at {settings.base_url}, its docs at /docs."
         )
+        return _response(Refusal(RESOURCE_NOT_FOUND, message))
 
     application = Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/metrics", exposition),
+            *docs_routes(model, settings, ABILITIES),
         ],
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )

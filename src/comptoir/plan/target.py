@@ -6,14 +6,13 @@ from enum import Enum
 import msgspec
 
 from comptoir.edm.entity import EntityType, NavigationProperty, Property
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import is_guid
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
-NAMESPACE = "Comptoir"
 _METADATA = Segment("$metadata", None)
 _BEYOND = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
 

@@ -8,10 +8,10 @@ from urllib.parse import quote
 import msgspec
 
 from comptoir.edm.entity import Property
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import NAMESPACE, EntitySet
 from comptoir.edm.primitive import Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.plan.target import NAMESPACE, Company
+from comptoir.plan.target import Company
 from comptoir.response.etag import entity_tag, opaque_tag
 from comptoir.response.shape import WHOLE, Nested, RecordShape
 

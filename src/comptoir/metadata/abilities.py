@@ -1,0 +1,17 @@
+"""What clients are told of the interface that the model does not say."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """Facts about the interface, handed in by the stations that make them true.
+
+    `filter_functions`: the canonical functions of `$filter`. `expand_levels`: how deep `$expand`
+    may nest. `read_scope` and `write_scope`: what a token needs for records.
+    """
+
+    filter_functions: tuple[str, ...]
+    expand_levels: int
+    read_scope: str
+    write_scope: str
