@@ -13,7 +13,7 @@ from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.error import error_answer
-from comptoir.service.abilities import ABILITIES
+from comptoir.service.abilities import abilities
 from comptoir.store.protocol import Store
 
 
@@ -50,7 +50,7 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/metrics", exposition),
-            *docs_routes(model, settings, ABILITIES),
+            *docs_routes(model, settings, abilities(settings)),
         ],
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.errors import Refusal
 from comptoir.plan.faults import misused, unknown_name, unsupported
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.select import bind_select
-from comptoir.plan.target import NAMESPACE, Company
+from comptoir.plan.target import Company
 from comptoir.request.expand import (
     EXPAND,
     NO_EXPAND_OPTIONS,

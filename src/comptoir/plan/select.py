@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from comptoir.edm.entity import EntityType
+from comptoir.edm.model import NAMESPACE
 from comptoir.plan.faults import unknown_name, unsupported
-from comptoir.plan.target import NAMESPACE
 from comptoir.request.select import SELECT, SelectItem, parse_select
 
 

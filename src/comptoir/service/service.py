@@ -2,22 +2,24 @@
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, NOT_IMPLEMENTED, Refusal
+from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.request.headers import NO_HEADERS, metadata_level
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
+from comptoir.service.abilities import abilities
 from comptoir.service.atomic import AtomicGroup
 from comptoir.service.collections import Collections
 from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
+from comptoir.service.describing import Describing
 from comptoir.service.places import Places
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
 from comptoir.store.protocol import Store
 
-PLAIN_TEXT = frozenset({Shape.COUNT, Shape.VALUE})
-"""What is answered as plain text, whatever `Accept` asks for (OData Protocol 4.01, 11.2.5.5)."""
+FORMATS_OF_THEIR_OWN = frozenset({Shape.COUNT, Shape.VALUE, Shape.METADATA})
+"""What `Accept` does not choose the metadata level of: plain text, and the metadata document."""
 
 
 class Service:
@@ -29,7 +31,10 @@ class Service:
         collections = Collections(self._runtime, places)
         records = Records(self._runtime, places, collections)
         self._writes = Writes(self._runtime, places)
+        describing = Describing(self._runtime, abilities(settings))
         self._verbs: dict[Shape, dict[str, Verb]] = {
+            Shape.SERVICE: {"GET": describing.service},
+            Shape.METADATA: {"GET": describing.metadata},
             Shape.COLLECTION: {"GET": collections.list},
             Shape.COUNT: {"GET": collections.count},
             Shape.REFERENCES: {"GET": collections.references},
@@ -73,7 +78,7 @@ class Service:
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
-        headers = NO_HEADERS if target.shape in PLAIN_TEXT else request.headers
+        headers = NO_HEADERS if target.shape in FORMATS_OF_THEIR_OWN else request.headers
         writer = record_writer(target.entity_set, metadata_level(headers))
         if not target.entity_set.per_company and not target.hops:
             company = None
@@ -93,9 +98,7 @@ class Service:
 
     def _verb(self, method: str, target: Target) -> Verb:
         entity_set, shape = target.entity_set, target.shape
-        verbs = self._verbs.get(shape)
-        if verbs is None:
-            raise Refusal(NOT_IMPLEMENTED, f"{shape.value.capitalize()} is not supported.")
+        verbs = self._verbs[shape]
         if shape is Shape.RECORD and entity_set.key_narrows:
             verbs = self._narrowing
         elif not entity_set.read_only and shape in self._writable and not _is_related(target):
