@@ -13,7 +13,6 @@ from comptoir.plan.select import bind_select
 from comptoir.plan.target import Company
 from comptoir.request.expand import (
     EXPAND,
-    NO_EXPAND_OPTIONS,
     ExpandItem,
     ExpandKind,
     ExpandOptions,
@@ -24,6 +23,7 @@ from comptoir.request.expand import (
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 
+_NESTED = ("$filter", "$search", "$orderby", "$select", "$expand", "$top", "$skip", "$count")
 _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
@@ -160,9 +160,7 @@ class ExpandBinder:
 
 def _query_options(options: ExpandOptions) -> QueryOptions:
     """The options of a related collection, as if it were asked for by itself."""
-    if options is NO_EXPAND_OPTIONS:
-        return _NONE_GIVEN
-    return QueryOptions(
+    held = QueryOptions(
         filter=_text(options.filter),
         search=_text(options.search),
         orderby=_text(options.orderby),
@@ -172,9 +170,8 @@ def _query_options(options: ExpandOptions) -> QueryOptions:
         skip=options.skip,
         count=options.count,
     )
-
-
-_NONE_GIVEN = QueryOptions()
+    given = [name for name in _NESTED if getattr(held, name[1:]) is not None]
+    return msgspec.structs.replace(held, given=tuple(given))
 
 
 def _text(option: OptionText | None) -> str | None:

@@ -53,11 +53,10 @@ def bind_page(
     page_size: int,
     limits: ExpressionLimits,
     within: Within = (),
-    skip: int = 0,
 ) -> Page:
     """The page that the options ask for, of the records with these keys and values, or of all.
 
-    The first `skip` records stand on no page. Raises `Refusal` for options that do not fit the set.
+    Raises `Refusal` for options that do not fit the set.
     """
     where = EVERYTHING
     if options.filter is not None:
@@ -72,7 +71,7 @@ def bind_page(
         options.orderby or "",
         *_within(within),
     )
-    continuation = Continuation(0, ())
+    continuation, skip = Continuation(0, ()), options.skip or 0
     if options.skiptoken is not None:
         continuation = decode_token(options.skiptoken, query, entity_set.type, order)
         skip = 0

@@ -1,0 +1,101 @@
+"""The service tells what it is: service documents and `$metadata`, at both service roots."""
+
+import httpx
+import pytest
+
+from support.office import Company
+from support.refusals import refusal
+
+
+def root(company: Company) -> str:
+    return company.root.partition("/companies")[0]
+
+
+@pytest.mark.parametrize("path", ["/", ""])
+def test_the_root_lists_the_companies(path: str, company: Company) -> None:
+    answer = company.follow(f"{root(company)}{path}")
+
+    assert answer.headers["odata-version"] == "4.0"
+    assert answer.json() == {
+        "@odata.context": f"{root(company)}/$metadata",
+        "value": [{"name": "companies", "kind": "EntitySet", "url": "companies"}],
+    }
+
+
+def test_a_company_lists_its_sets(company: Company) -> None:
+    body = company.follow(f"{company.root}/").json()
+
+    assert body["@odata.context"] == f"{company.root}/$metadata"
+    for each in body["value"]:
+        assert company.get(each["url"]).status_code == 200
+    assert "contactsExt" in [each["name"] for each in body["value"]]
+
+
+@pytest.mark.parametrize("under_company", [True, False])
+@pytest.mark.parametrize(
+    ("headers", "query", "media_type", "version"),
+    [
+        ({}, "", "application/xml", "4.0"),
+        ({"Accept": "*/*"}, "", "application/xml", "4.0"),
+        ({"Accept": "application/json, text/plain, */*"}, "", "application/xml", "4.0"),
+        ({"Accept": "application/xml"}, "", "application/xml", "4.0"),
+        ({"Accept": "application/json"}, "", "application/json", "4.01"),
+        ({"Accept": "application/xml"}, "$format=json", "application/json", "4.01"),
+        ({"Accept": "application/json"}, "$format=xml", "application/xml", "4.0"),
+        ({"Accept": "application/json"}, "format=application/xml", "application/xml", "4.0"),
+        ({"OData-MaxVersion": "4.0"}, "", "application/xml", "4.0"),
+        ({"OData-MaxVersion": "4.01"}, "", "application/xml", "4.01"),
+    ],
+)
+def test_metadata_comes_in_the_format_that_is_liked_best(
+    headers: dict[str, str],
+    query: str,
+    media_type: str,
+    version: str,
+    under_company: bool,
+    company: Company,
+) -> None:
+    address = company.root if under_company else root(company)
+    answer = company.follow(f"{address}/$metadata?{query}", headers)
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == media_type
+    assert answer.headers["odata-version"] == version
+    assert f'Version="{version}"' in answer.text or f'"$Version":"{version}"' in answer.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "code"),
+    [
+        ({"Accept": "text/html"}, "", "Request_NotAcceptable"),
+        ({"Accept": "application/xml;q=0"}, "", "Request_NotAcceptable"),
+        ({}, "$format=atom", "Request_NotAcceptable"),
+        ({}, "$select=x", "BadRequest_InvalidRequestUrl"),
+    ],
+)
+def test_metadata_in_no_other_way(
+    headers: dict[str, str], query: str, code: str, company: Company
+) -> None:
+    refusal(company.follow(f"{root(company)}/$metadata?{query}", headers), code)
+
+
+@pytest.mark.parametrize("path", ["/", "/$metadata"])
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
+def test_what_describes_is_only_read(method: str, path: str, company: Company) -> None:
+    token = {"Authorization": f"Bearer {company.token}"}
+    answer = company.carrier.send(httpx.Request(method, f"{root(company)}{path}", headers=token))
+
+    refusal(answer, "BadRequest_MethodNotAllowed")
+    assert answer.headers["allow"] == "HEAD, GET"
+
+
+@pytest.mark.parametrize("path", ["$metadata/x", "$metadata(1)", "x/$metadata"])
+def test_metadata_stands_at_a_root_alone(path: str, company: Company) -> None:
+    refusal(company.get(path), "BadRequest_ResourceNotFound")
+
+
+def test_without_a_token_nothing_is_told(company: Company) -> None:
+    for path in ("$metadata", ""):
+        answer = company.using("").get(path)
+
+        refusal(answer, "Authentication_InvalidCredentials")

@@ -1,0 +1,300 @@
+"""`$expand`: related records stand within a record, as they would by themselves."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from support.client import Query, Record, encoded
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.service import Service
+
+ITEMS = {f"I{number}": f"{number:08d}-0000-4000-8000-000000000001" for number in range(3)}
+PRICES = 3
+FIRM, ANN, BOB, LONE = (f"{number:08d}-0000-4000-8000-000000000002" for number in range(4))
+
+
+@pytest.fixture(scope="module")
+def shop(service: Service) -> Company:
+    """Items with none, some and several prices and translations; a firm with two persons."""
+    company = service.new_company()
+    items: list[Record] = [{"id": key, "number": name} for name, key in ITEMS.items()]
+    company.load("itemsExt", *items)
+    company.load("itemsExt", {"id": "99999999-0000-4000-8000-000000000001", "number": "blank"})
+    company.load(
+        "salesPricesExt",
+        *_rows(
+            {
+                "entryNo": 10 * item + number,
+                "assetType": "Item",
+                "assetNumber": f"I{item}",
+                "unitPrice": number,
+            }
+            for item in range(1, 3)
+            for number in range(PRICES * item)
+        ),
+        {"entryNo": 90, "assetType": "Resource", "assetNumber": "I1", "unitPrice": 1},
+        {"entryNo": 91, "assetType": "Item", "assetNumber": "", "unitPrice": 1},
+    )
+    company.load(
+        "itemTranslationsExt",
+        {"itemNo": "I1", "languageCode": "DEU", "description": "Tisch"},
+        {"itemNo": "I1", "languageCode": "FRA", "description": "table"},
+    )
+    company.load(
+        "contactsExt",
+        {"id": FIRM, "number": "F", "type": "Company", "displayName": "Firm", "companyNumber": ""},
+        {"id": ANN, "number": "A", "type": "Person", "displayName": "Ann", "companyNumber": "F"},
+        {"id": BOB, "number": "B", "type": "Person", "displayName": "Bob", "companyNumber": "F"},
+        {"id": LONE, "number": "", "type": "Person", "displayName": "Lone", "companyNumber": ""},
+    )
+    return company
+
+
+def listed(company: Company, path: str, query: Query) -> list[dict[str, object]]:
+    answer = company.get(path, query)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, object]] = answer.json()["value"]
+    return found
+
+
+def _rows(rows: Iterable[Record]) -> list[Record]:
+    return list(rows)
+
+
+def entries(of: object) -> list[object]:
+    assert isinstance(of, list)
+    return [each["entryNo"] for each in of]
+
+
+def test_related_records_stand_whole_within_a_record(shop: Company) -> None:
+    items = listed(shop, "itemsExt", "$expand=prices&$orderby=number")
+
+    by_number = {item["number"]: item for item in items}
+    assert entries(by_number["I0"]["prices"]) == []
+    assert entries(by_number["I1"]["prices"]) == [10, 11, 12]
+    assert entries(by_number["I2"]["prices"]) == [20, 21, 22, 23, 24, 25]
+    prices = by_number["I1"]["prices"]
+    assert isinstance(prices, list)
+    alone = shop.record("salesPricesExt(10)")
+    assert {name: value for name, value in alone.items() if name != "@odata.context"} == prices[0]
+
+
+def test_one_record_is_expanded_as_a_list_is(shop: Company) -> None:
+    one = shop.get(f"itemsExt({ITEMS['I1']})", "$expand=prices,translations").json()
+    many = listed(shop, "itemsExt", "$filter=number eq 'I1'&$expand=prices,translations")
+
+    assert one.pop("@odata.context").endswith("/itemsExt(prices(),translations())/$entity")
+    assert [one] == many
+
+
+def test_a_related_record_stands_as_an_object_or_null(shop: Company) -> None:
+    people = listed(shop, "contactsExt", "$expand=company&$orderby=displayName")
+
+    shown = {
+        each["displayName"]: isinstance(each["company"], dict) and each["company"]["displayName"]
+        for each in people
+    }
+    assert shown == {"Ann": "Firm", "Bob": "Firm", "Firm": False, "Lone": False}
+    assert people[2]["company"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("$filter=unitPrice gt 3", [24, 25]),
+        ("$filter=unitPrice eq 99", []),
+        ("$orderby=unitPrice desc", [25, 24, 23, 22, 21, 20]),
+        ("$top=2", [20, 21]),
+        ("$top=0", []),
+        ("$top=99", [20, 21, 22, 23, 24, 25]),
+        ("$skip=4", [24, 25]),
+        ("$skip=99", []),
+        ("$orderby=unitPrice desc;$skip=1;$top=2", [24, 23]),
+        ("filter=contains(assetNumber,';');orderby=entryNo", []),
+        ("filter=contains(assetNumber,'I2');orderby=entryNo;top=1", [20]),
+    ],
+)
+def test_nested_options_choose_among_the_related(
+    options: str, found: list[int], shop: Company
+) -> None:
+    items = listed(shop, "itemsExt", {"$filter": "number eq 'I2'", "$expand": f"prices({options})"})
+
+    assert entries(items[0]["prices"]) == found
+
+
+def test_top_and_skip_count_for_each_record(shop: Company) -> None:
+    items = listed(shop, "itemsExt", "$orderby=number&$expand=prices($skip=1;$top=1)")
+
+    found = {item["number"]: entries(item["prices"]) for item in items}
+    assert found == {"I0": [], "I1": [11], "I2": [21], "blank": []}
+
+
+def test_select_within_expand_and_beside_it(shop: Company) -> None:
+    query = "$filter=number eq 'I1'&$select=number&$expand=prices($select=entryNo,unitPrice;$top=1)"
+    answer = shop.get("itemsExt", query).json()
+
+    assert answer["@odata.context"].endswith("itemsExt(number,prices(entryNo,unitPrice))")
+    item = answer["value"][0]
+    assert list(without_control(item)) == ["number", "prices"]
+    assert without_control(item["prices"][0]) == {"entryNo": 10, "unitPrice": 0}
+
+
+def test_a_count_stands_beside_the_related(shop: Company) -> None:
+    query = "$orderby=number&$expand=prices($count=true;$filter=unitPrice gt 0;$top=1)"
+    items = listed(shop, "itemsExt", query)
+
+    assert [item["prices@odata.count"] for item in items] == [0, 2, 5, 0]
+    assert [entries(item["prices"]) for item in items] == [[], [11], [21], []]
+
+
+def test_a_count_stands_alone(shop: Company) -> None:
+    items = listed(
+        shop, "itemsExt", "$orderby=number&$expand=prices/$count($filter=unitPrice gt 0)"
+    )
+
+    assert [item["prices@odata.count"] for item in items] == [0, 2, 5, 0]
+    assert "prices" not in items[1]
+
+
+def test_references_stand_for_the_related(shop: Company) -> None:
+    items = listed(shop, "itemsExt", "$filter=number eq 'I1'&$expand=prices/$ref($top=1)")
+
+    assert items[0]["prices"] == [{"@odata.id": f"{shop.root}/salesPricesExt(10)"}]
+
+
+def test_a_star_expands_all(shop: Company) -> None:
+    item = listed(shop, "itemsExt", "$filter=number eq 'I1'&$expand=*")[0]
+
+    assert entries(item["prices"]) == [10, 11, 12]
+    assert all(isinstance(item[name], list) for name in ("references", "attributes"))
+
+
+def test_expansions_nest(shop: Company) -> None:
+    query = "$expand=people($orderby=number;$select=number;$expand=company($select=number))"
+    firm = shop.get(f"contactsExt({FIRM})", query).json()
+
+    assert [each["number"] for each in firm["people"]] == ["A", "B"]
+    assert all(without_control(each["company"]) == {"number": "F"} for each in firm["people"])
+
+
+def test_levels_expand_the_same_again(shop: Company) -> None:
+    ann = shop.get(f"contactsExt({ANN})", "$expand=company($levels=2)").json()
+
+    assert ann["company"]["number"] == "F"
+    assert ann["company"]["company"] is None
+
+
+def test_more_than_fit_are_behind_a_link(service: Service, shop: Company) -> None:
+    company = service.new_company()
+    company.load("itemsExt", {"number": "big"})
+    company.load(
+        "salesPricesExt",
+        *_rows(
+            {"entryNo": number, "assetType": "Item", "assetNumber": "big", "unitPrice": number % 7}
+            for number in range(2_345)
+        ),
+    )
+    query = encoded({"$expand": "prices($orderby=unitPrice desc;$filter=unitPrice ne 3)"})
+    item = listed(company, "itemsExt", query)[0]
+
+    found = entries(item["prices"])
+    link = item["prices@odata.nextLink"]
+    while link is not None:
+        page = company.follow(str(link)).json()
+        found += entries(page["value"])
+        link = page.get("@odata.nextLink")
+
+    expected = [n for rest in (6, 5, 4, 2, 1, 0) for n in range(2_345) if n % 7 == rest]
+    assert found == expected
+
+
+def test_pages_are_expanded_on_every_page(shop: Company) -> None:
+    found: dict[object, int] = {}
+    answer = shop.get(
+        "itemsExt", "$expand=prices&$orderby=number", {"Prefer": "odata.maxpagesize=1"}
+    )
+    while True:
+        body = answer.json()
+        found |= {each["number"]: len(each["prices"]) for each in body["value"]}
+        if "@odata.nextLink" not in body:
+            break
+        answer = shop.follow(body["@odata.nextLink"])
+
+    assert found == {"I0": 0, "I1": 3, "I2": 6, "blank": 0}
+
+
+def test_many_records_are_expanded(service: Service) -> None:
+    company = service.new_company()
+    count = 333
+    company.load("itemsExt", *_rows({"number": f"{number}"} for number in range(count)))
+    company.load(
+        "salesPricesExt",
+        *_rows(
+            {"entryNo": number, "assetType": "Item", "assetNumber": f"{number % count}"}
+            for number in range(3 * count)
+        ),
+    )
+
+    items = listed(company, "itemsExt", "$expand=prices&$select=number")
+
+    expected = {
+        str(number): [number, number + count, number + 2 * count] for number in range(count)
+    }
+    assert {item["number"]: entries(item["prices"]) for item in items} == expected
+
+
+@pytest.mark.parametrize(
+    ("expand", "code"),
+    [
+        ("", "BadRequest_InvalidRequestUrl"),
+        ("null", "BadRequest_InvalidRequestUrl"),
+        ("price", "BadRequest_InvalidRequestUrl"),
+        ("number", "BadRequest_InvalidRequestUrl"),
+        ("prices,prices", "BadRequest_InvalidRequestUrl"),
+        ("prices(", "BadRequest_InvalidRequestUrl"),
+        ("prices()", "BadRequest_InvalidRequestUrl"),
+        ("prices($top=-1)", "BadRequest_InvalidRequestUrl"),
+        ("prices($top=x)", "BadRequest_InvalidRequestUrl"),
+        ("prices($filter=nothing eq 1)", "BadRequest_InvalidRequestUrl"),
+        ("prices($filter=unitPrice eq 'x')", "BadRequest_InvalidRequestUrl"),
+        ("prices($orderby=nothing)", "BadRequest_InvalidRequestUrl"),
+        ("prices($select=nothing)", "BadRequest_InvalidRequestUrl"),
+        ("prices($expand=items)", "BadRequest_InvalidRequestUrl"),
+        ("prices($nothing=1)", "BadRequest_InvalidRequestUrl"),
+        ("prices($skiptoken=x)", "BadRequest_InvalidRequestUrl"),
+        ("prices($apply=aggregate($count as n))", "BadRequest_MethodNotImplemented"),
+        ("prices/items", "BadRequest_MethodNotImplemented"),
+    ],
+)
+def test_what_cannot_be_expanded_is_refused(expand: str, code: str, shop: Company) -> None:
+    for path in ("itemsExt", f"itemsExt({ITEMS['I1']})"):
+        refusal(shop.get(path, {"$expand": expand}), code, "$expand")
+
+
+@pytest.mark.parametrize(
+    "expand",
+    [
+        "company/$count",
+        "company($filter=true)",
+        "company($top=1)",
+        "company($orderby=number)",
+        "people($levels=99)",
+        "company($expand=people($expand=company($expand=people($expand=company($expand=people)))))",
+    ],
+)
+def test_what_does_not_fit_one_record_or_nests_too_deeply_is_400(
+    expand: str, shop: Company
+) -> None:
+    refusal(shop.get("contactsExt", {"$expand": expand}), "BadRequest_InvalidRequestUrl", "$expand")
+
+
+def test_a_fault_within_says_where_it_stands(shop: Company) -> None:
+    error = refusal(
+        shop.get("itemsExt", {"$expand": "translations,prices($filter=unitPrise gt 1)"}),
+        "BadRequest_InvalidRequestUrl",
+    )
+
+    assert "$filter at column 29" in error.message
+    assert "Did you mean unitPrice?" in error.message

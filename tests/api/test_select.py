@@ -1,0 +1,121 @@
+"""`$select`: the properties that are asked for, in the order of the interface."""
+
+import pytest
+
+from comptoir.catalog import MODEL
+from support.client import record
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CONTACT, PATHS, SAMPLES
+
+
+@pytest.mark.parametrize("resource", PATHS)
+@pytest.mark.parametrize("alone", [True, False])
+def test_every_property_can_be_selected(resource: str, alone: bool, stocked: Company) -> None:
+    for name, value in SAMPLES[resource].items():
+        path = PATHS[resource] if alone else resource
+        answer = stocked.get(path, f"$select={name}").json()
+
+        shown = answer if alone else answer["value"][0]
+        assert without_control(shown) == {name: value}
+        assert shown["@odata.etag"] == stocked.record(PATHS[resource])["@odata.etag"]
+        ending = f"/{resource}({name})" + ("/$entity" if alone else "")
+        assert answer["@odata.context"].endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("select", "names"),
+    [
+        ("city,displayName", ["displayName", "city"]),
+        ("city, displayName ,city", ["displayName", "city"]),
+        ("onlinePassword", ["onlinePassword"]),
+        ("Comptoir.contact/city", ["city"]),
+        ("people", []),
+        ("people,city", ["city"]),
+    ],
+)
+def test_properties_stand_in_the_order_of_the_interface(
+    select: str, names: list[str], stocked: Company
+) -> None:
+    read = record(stocked.get(PATHS["contactsExt"], {"$select": select}))
+
+    assert list(without_control(read)) == names
+
+
+@pytest.mark.parametrize("select", ["*", "city,*", "*,people"])
+def test_a_star_selects_all(select: str, stocked: Company) -> None:
+    read = record(stocked.get(PATHS["contactsExt"], {"$select": select}))
+
+    assert without_control(read) == SAMPLES["contactsExt"]
+
+
+@pytest.mark.parametrize("name", ["select", "$SELECT", "$Select"])
+def test_select_has_its_names_too(name: str, stocked: Company) -> None:
+    read = record(stocked.get(PATHS["contactsExt"], f"{name}=city"))
+
+    assert list(without_control(read)) == ["city"]
+
+
+@pytest.mark.parametrize(
+    ("select", "code"),
+    [
+        ("", "BadRequest_InvalidRequestUrl"),
+        ("null", "BadRequest_InvalidRequestUrl"),
+        ("citi", "BadRequest_InvalidRequestUrl"),
+        ("City", "BadRequest_InvalidRequestUrl"),
+        ("city;displayName", "BadRequest_InvalidRequestUrl"),
+        ("city,", "BadRequest_InvalidRequestUrl"),
+        ("'city'", "BadRequest_InvalidRequestUrl"),
+        ("company/city", "BadRequest_MethodNotImplemented"),
+        ("Comptoir.customer/city", "BadRequest_MethodNotImplemented"),
+        ("Comptoir.*", "BadRequest_MethodNotImplemented"),
+        ("@odata.etag", "BadRequest_MethodNotImplemented"),
+    ],
+)
+def test_what_is_no_property_is_refused(select: str, code: str, stocked: Company) -> None:
+    for path in ("contactsExt", PATHS["contactsExt"]):
+        refusal(stocked.get(path, {"$select": select}), code, "$select")
+
+
+def test_a_misspelt_property_is_told_its_neighbour(stocked: Company) -> None:
+    error = refusal(
+        stocked.get("contactsExt", "$select=number,citi"), "BadRequest_InvalidRequestUrl"
+    )
+
+    assert "column 8" in error.message
+    assert "Did you mean city?" in error.message
+
+
+def test_pages_go_on_with_what_was_selected(company: Company) -> None:
+    company.load("itemsExt", *({"number": f"{number}"} for number in range(3)))
+    first = company.get(
+        "itemsExt", "$select=number&$orderby=number", {"Prefer": "odata.maxpagesize=2"}
+    ).json()
+
+    second = company.follow(first["@odata.nextLink"]).json()
+
+    shown = [without_control(each) for each in [*first["value"], *second["value"]]]
+    assert shown == [{"number": "0"}, {"number": "1"}, {"number": "2"}]
+
+
+def test_a_selection_without_metadata_is_the_properties_alone(stocked: Company) -> None:
+    answer = stocked.get(
+        f"contactsExt({CONTACT})",
+        "$select=city",
+        {"Accept": "application/json;odata.metadata=none"},
+    )
+
+    assert answer.json() == {"city": "Graz"}
+
+
+@pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+def test_every_set_can_be_selected_from(entity_set: object, stocked: Company) -> None:
+    name = getattr(entity_set, "name", "")
+    base = stocked.root.partition("/companies")[0]
+    root = base if name == "companies" else stocked.root
+    key = MODEL.by_name[name].type.key
+
+    answer = stocked.follow(f"{root}/{name}?$select={key}")
+
+    assert all(list(without_control(each)) == [key] for each in answer.json()["value"])
