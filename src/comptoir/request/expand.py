@@ -11,17 +11,20 @@ from typing import TypeAlias
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
+from comptoir.request.options import QueryOptions, query_options
 
 EXPAND = "$expand"
 
 _NAME = r"[^\W\d]\w*"
 _PATH = re.compile(rf"(?:\*|@?{_NAME}(?:\.{_NAME})*)(?:/[@$]?{_NAME}(?:\.{_NAME})*)*|\$value")
 _OPTION = re.compile(r"[ \t]*([@$\w]*)[ \t]*=[ \t]*")
-_TEXT_END = re.compile(r"[;()]|'[^']*+(?:''[^']*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|['\"]", re.DOTALL)
+_TEXT_END = re.compile(
+    r"[;()]|'[^']*+(?:''[^']*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|['\"]", re.DOTALL
+)
 _SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\"", re.DOTALL)
 _EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 
@@ -74,8 +77,32 @@ class ExpandOptions(Syntax, frozen=True):
     expand: tuple["ExpandItem", ...] = ()
     position: int = 0
 
+    def as_query(self, aliases: tuple[tuple[str, str], ...] = ()) -> QueryOptions:
+        """The same options as a request of their own has them, with the aliases of this one.
+
+        `$levels` is left out: it says how the item is repeated.
+        """
+        held = {
+            "$filter": _text(self.filter),
+            "$search": _text(self.search),
+            "$orderby": _text(self.orderby),
+            "$select": _text(self.select),
+            "$compute": _text(self.compute),
+            "$apply": _text(self.apply),
+            "$top": self.top,
+            "$skip": self.skip,
+            "$count": self.count,
+            "$expand": print_expand(self.expand) or None,
+        }
+        given = {name: value for name, value in held.items() if value is not None}
+        return query_options(given, aliases)
+
 
 NO_EXPAND_OPTIONS = ExpandOptions()
+
+
+def _text(nested: OptionText | None) -> str | None:
+    return None if nested is None else nested.text
 
 
 class ExpandItem(Syntax, frozen=True):
@@ -171,7 +198,7 @@ class _Reader:
     def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandKind]:
         if "@" in text:
             raise faults.not_supported(f"the annotation `{text[:100]}`", start, self._option)
-        path, kind = tuple(text.split("/")), "entities"
+        path = tuple(text.split("/"))
         if path[-1] == "$value":
             raise faults.not_supported(f"the stream `{text[:100]}`", start, self._option)
         ends: dict[str, ExpandKind] = {"$ref": "ref", "$count": "count"}
@@ -267,7 +294,9 @@ class _Reader:
             skip=None
             if skip is None
             else whole_number(self._place("$skip", skip), skip.text, EXPAND),
-            count=None if count is None else truth(self._place("$count", count), count.text, EXPAND),
+            count=None
+            if count is None
+            else truth(self._place("$count", count), count.text, EXPAND),
             levels=None if levels is None else self._levels(levels),
             expand=expand,
             position=opened,

@@ -1,33 +1,46 @@
 """System query options (OData URL Conventions 4.01, section 5.1): names to texts."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.request.numbers import truth, whole_number
 
-SUPPORTED = frozenset({"$filter", "$orderby", "$top", "$count", "$skiptoken", "$deltatoken"})
-RESERVED = SUPPORTED | {
-    "$apply",
-    "$compute",
-    "$expand",
-    "$format",
-    "$id",
-    "$index",
-    "$levels",
-    "$schemaversion",
-    "$search",
-    "$select",
-    "$skip",
-}
+RESERVED = frozenset(
+    {
+        "$apply",
+        "$compute",
+        "$count",
+        "$deltatoken",
+        "$expand",
+        "$filter",
+        "$format",
+        "$id",
+        "$index",
+        "$levels",
+        "$orderby",
+        "$schemaversion",
+        "$search",
+        "$select",
+        "$skip",
+        "$skiptoken",
+        "$top",
+    }
+)
 
-_LARGEST_COUNT = 2**53
+_ALIAS = re.compile(r"@([^\W\d]\w*)")
 
 
-class QueryOptions(msgspec.Struct, frozen=True):
-    """The system options of a request, as texts; None where one is not given."""
+class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
+    """The system options of a request, as texts; None where one is not given.
+
+    `aliases` are the parameter aliases, as pairs of a name without the `@` and a text, and `given`
+    the names of the system options that are given; both in their order.
+    """
 
     filter: str | None = None
     orderby: str | None = None
@@ -35,19 +48,16 @@ class QueryOptions(msgspec.Struct, frozen=True):
     count: bool | None = None
     skiptoken: str | None = None
     deltatoken: str | None = None
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """The names of the options that the request gives."""
-        held = {
-            "$filter": self.filter is not None,
-            "$orderby": self.orderby is not None,
-            "$top": self.top is not None,
-            "$count": self.count is not None,
-            "$skiptoken": self.skiptoken is not None,
-            "$deltatoken": self.deltatoken is not None,
-        }
-        return tuple(name for name, is_given in held.items() if is_given)
+    skip: int | None = None
+    select: str | None = None
+    expand: str | None = None
+    search: str | None = None
+    compute: str | None = None
+    apply: str | None = None
+    format: str | None = None
+    id: str | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
+    given: tuple[str, ...] = ()
 
 
 NO_OPTIONS = QueryOptions()
@@ -59,36 +69,87 @@ QUERIES_KEPT = 1_000
 """How many parsed query strings are kept, for those who ask again."""
 
 
+def _misplaced_levels(name: str, text: str, target: str) -> int:
+    raise Refusal(
+        INVALID_URL,
+        f"{name} belongs in the parentheses of an item of $expand: "
+        f"$expand=company({name}={text[:20]}).",
+        target=target,
+    )
+
+
+def _unsupported(name: str, text: str, target: str) -> int:
+    raise Refusal(
+        NOT_IMPLEMENTED,
+        f"The query option {name}={text[:20]} is not supported. Ask without it.",
+        target=target,
+    )
+
+
+_READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
+    "$count": truth,
+    "$index": _unsupported,
+    "$levels": _misplaced_levels,
+    "$schemaversion": _unsupported,
+    "$skip": whole_number,
+    "$top": whole_number,
+}
+"""What reads an option that is not kept as the text that it is."""
+
+
 @lru_cache(QUERIES_KEPT)
 def parse_options(query: str) -> QueryOptions:
-    """Read the system options of a query string; `+` is a blank, other options are ignored.
+    """Read the system options and aliases of a query string; `+` is a blank.
 
-    Names of system options are taken with or without `$` and in any case. Raises `Refusal`: 400
-    for an option that is unknown, repeated or malformed, 501 for one that is not supported.
+    Names of system options are taken with or without `$` and in any case; options of other names
+    are ignored. Raises `Refusal`: 400 for an option that is unknown, repeated, empty or malformed,
+    501 for one that is not supported.
     """
     if not query:
         return NO_OPTIONS
-    texts: dict[str, str] = {}
+    held: dict[str, object] = {}
+    aliases: dict[str, str] = {}
     for part in query.split("&"):
         raw_name, _, raw_value = part.partition("=")
-        name = system_name(_decoded(raw_name))
+        name = system_name(raw_name)
         if name is None:
+            if "@" in raw_name or "%40" in raw_name:
+                _take_alias(aliases, _decoded(raw_name), raw_value)
             continue
-        if name not in SUPPORTED:
-            raise Refusal(
-                NOT_IMPLEMENTED,
-                f"The query option {name} is not supported. Ask without it.",
-                target=name,
-            )
-        if name in texts:
+        if name in held:
             raise Refusal(INVALID_URL, f"The query option {name} is given twice.", target=name)
-        texts[name] = _decoded(raw_value)
-    return _typed(texts)
+        text = _decoded(raw_value)
+        read = _READERS.get(name)
+        if read is not None:
+            held[name] = read(name, text, name)
+        elif text:
+            held[name] = text
+        else:
+            raise Refusal(
+                INVALID_URL, f"{name} is empty. Give it a value, or leave it out.", target=name
+            )
+    if not held and not aliases:
+        return NO_OPTIONS
+    return query_options(held, tuple(aliases.items()))
+
+
+def query_options(
+    held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
+) -> QueryOptions:
+    """Options given by their names with the `$`, each of the type that it has in the result."""
+    content = {**held, "$given": tuple(held)}
+    if aliases:
+        content["$aliases"] = aliases
+    return msgspec.convert(content, QueryOptions)
 
 
 @lru_cache(NAMES_KEPT)
 def system_name(name: str) -> str | None:
-    """The system option that a name means, None for a custom option; raises `Refusal` (400)."""
+    """The system option that a percent-encoded name means, None for an option of another kind.
+
+    Raises `Refusal` (400) for an unknown name that begins with `$`.
+    """
+    name = _decoded(name)
     lowered = name.strip().lower()
     dollared = lowered if lowered.startswith("$") else f"${lowered}"
     if dollared in RESERVED:
@@ -108,50 +169,51 @@ _TOKENS = frozenset({"$deltatoken", "$skiptoken"})
 def continued(query: str, *tokens: tuple[str, str]) -> str:
     """The query string that asks the same, further on: with tokens in place of those it has."""
     parts = [part for part in query.split("&") if part]
-    kept = [part for part in parts if system_name(_decoded(part.partition("=")[0])) not in _TOKENS]
+    kept = [part for part in parts if system_name(part.partition("=")[0]) not in _TOKENS]
     return "&".join([*kept, *(f"{name}={token}" for name, token in tokens)])
 
 
 def query_string(options: QueryOptions) -> str:
     """The query string that gives these options."""
-    held = {
-        "$filter": options.filter,
-        "$orderby": options.orderby,
-        "$top": options.top,
-        "$count": None if options.count is None else str(options.count).lower(),
-    }
-    given = [(name, value) for name, value in held.items() if value is not None]
-    return "&".join([f"{name}={quote(str(value), safe='')}" for name, value in given])
+    held: list[tuple[str, str]] = []
+    for name in options.given:
+        value: object = getattr(options, name[1:])
+        held.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
+    held += [(f"@{name}", text) for name, text in options.aliases]
+    return "&".join([f"{name}={quote(text, safe='')}" for name, text in held])
 
 
-def _typed(texts: Mapping[str, str]) -> QueryOptions:
-    count = texts["$count"].strip().lower() if "$count" in texts else None
-    if count not in (None, "true", "false"):
-        raise Refusal(INVALID_URL, "$count must be true or false.", target="$count")
-    return QueryOptions(
-        filter=texts.get("$filter"),
-        orderby=texts.get("$orderby"),
-        top=None if "$top" not in texts else _whole("$top", texts["$top"].strip()),
-        count=None if count is None else count == "true",
-        skiptoken=texts.get("$skiptoken"),
-        deltatoken=texts.get("$deltatoken"),
-    )
-
-
-def _whole(name: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
+def _take_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
+    found = _ALIAS.fullmatch(name.strip())
+    if found is None:
+        if not name.lstrip().startswith("@"):
+            return
         raise Refusal(
             INVALID_URL,
-            f"{name} must be a whole number from 0 on, but {text[:40]!r} was sent.",
-            target=name,
+            f"{name[:40]!r} is no parameter alias: behind the @ stands a name.",
+            target=name[:40],
         )
-    # more digits than this mean "all", and need not be computed with
-    return min(int(text[:16]), _LARGEST_COUNT) if len(text) <= 16 else _LARGEST_COUNT
+    alias = f"@{found[1][:60]}"
+    if found[1] in aliases:
+        raise Refusal(INVALID_URL, f"The parameter alias {alias} is given twice.", target=alias)
+    text = _decoded(raw_value)
+    if not text.strip():
+        raise Refusal(
+            INVALID_URL,
+            f"The parameter alias {alias} is empty. Give it a value, such as {alias}='A'.",
+            target=alias,
+        )
+    aliases[found[1]] = text
 
 
 def _decoded(text: str) -> str:
-    if text.isascii() and "%" not in text and "+" not in text:
-        return text
+    if text.isascii():
+        if "%" not in text and "+" not in text:
+            return text
+        # most texts have nothing else encoded, and this is faster
+        text = text.replace("+", " ").replace("%20", " ").replace("%27", "'")
+        if "%" not in text:
+            return text
     try:
         # a server hands over bytes as Latin-1; those that a client did not encode are UTF-8 too
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()

@@ -8,7 +8,7 @@ import msgspec
 from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.target import Company, Target
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
@@ -84,11 +84,16 @@ Verb = Callable[[Context], Awaitable[Answer]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 
+COLLECTING = frozenset({"$filter", "$orderby", "$top", "$count", "$skiptoken", "$deltatoken"})
+"""The query options that a collection takes."""
+
 COUNTING = frozenset({"$filter", "$search"})
 """The query options that a count takes."""
 
 VIEWING = frozenset({"$select", "$expand", "$format"})
 """The query options that a single record takes."""
+
+_SUPPORTED = COLLECTING
 
 
 def refuse_options(options: QueryOptions, what: str) -> None:
@@ -98,8 +103,17 @@ def refuse_options(options: QueryOptions, what: str) -> None:
 
 
 def allow_options(options: QueryOptions, allowed: frozenset[str], what: str) -> None:
-    """Raise `Refusal` (400) for query options other than the allowed ones."""
+    """Raise `Refusal` for query options other than the allowed ones.
+
+    400, but 501 for those that nothing here takes.
+    """
     for name in options.given:
+        if name not in _SUPPORTED:
+            raise Refusal(
+                NOT_IMPLEMENTED,
+                f"The query option {name} is not supported. Ask without it.",
+                target=name,
+            )
         if name not in allowed:
             raise Refusal(
                 INVALID_URL, f"{name} does not apply to {what}. Leave it out.", target=name
