@@ -36,7 +36,7 @@ def test_an_unknown_name_with_dollar_is_400(name: str, stocked: Company) -> None
 
 @pytest.mark.parametrize(
     "name",
-    ["apply", "compute", "index", "schemaversion", "search"],
+    ["apply", "compute", "id", "index", "schemaversion", "search"],
 )
 @pytest.mark.parametrize("form", ["${}", "{}", "${}".upper()])
 def test_an_option_of_odata_that_is_not_supported_is_501_by_its_name(
@@ -56,6 +56,20 @@ def test_an_option_of_odata_that_is_not_supported_is_501_by_its_name(
         ("$top=", "$top"),
         ("$top=1.5", "$top"),
         ("$top=%D9%A3", "$top"),
+        ("$top=%2B5", "$top"),
+        ("$top=1 0", "$top"),
+        ("$top= ", "$top"),
+        ("$top=-9223372036854775807", "$top"),
+        ("$top=1&TOP=1", "$top"),
+        ("$levels=2", "$levels"),
+        ("$levels=max", "$levels"),
+        ("@p=1&%40p=1", "@p"),
+        ("@p=", "@p"),
+        ("@=1", "@"),
+        ("@1=1", "@1"),
+        ("$skiptoken=", "$skiptoken"),
+        ("$select=", "$select"),
+        ("$format=", "$format"),
         ("$count=yes", "$count"),
         ("$count=", "$count"),
         (f"$filter={FILTER}&$filter={FILTER}", "$filter"),

@@ -21,9 +21,10 @@ from comptoir.request.expand import (
     within,
 )
 from comptoir.request.expression import ExpressionLimits
-from comptoir.request.options import QueryOptions
+from comptoir.request.options import QueryOptions, query_options
 
-_NESTED = ("$filter", "$search", "$orderby", "$select", "$expand", "$top", "$skip", "$count")
+_TEXTS = ("$filter", "$search", "$orderby", "$select")
+_NUMBERS = ("$top", "$skip", "$count")
 _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
@@ -160,19 +161,15 @@ class ExpandBinder:
 
 def _query_options(options: ExpandOptions) -> QueryOptions:
     """The options of a related collection, as if it were asked for by itself."""
-    held = QueryOptions(
-        filter=_text(options.filter),
-        search=_text(options.search),
-        orderby=_text(options.orderby),
-        select=_text(options.select),
-        expand=print_expand(options.expand) or None,
-        top=options.top,
-        skip=options.skip,
-        count=options.count,
-    )
-    given = [name for name in _NESTED if getattr(held, name[1:]) is not None]
-    return msgspec.structs.replace(held, given=tuple(given))
-
-
-def _text(option: OptionText | None) -> str | None:
-    return None if option is None else option.text
+    held: dict[str, object] = {}
+    for name in _TEXTS:
+        nested: OptionText | None = getattr(options, name[1:])
+        if nested is not None:
+            held[name] = nested.text
+    if options.expand:
+        held["$expand"] = print_expand(options.expand)
+    for name in _NUMBERS:
+        value: int | None = getattr(options, name[1:])
+        if value is not None:
+            held[name] = value
+    return query_options(held)

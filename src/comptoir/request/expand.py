@@ -15,6 +15,7 @@ from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
+from comptoir.request.options import QueryOptions, query_options
 
 EXPAND = "$expand"
 
@@ -76,8 +77,32 @@ class ExpandOptions(Syntax, frozen=True):
     expand: tuple["ExpandItem", ...] = ()
     position: int = 0
 
+    def as_query(self, aliases: tuple[tuple[str, str], ...] = ()) -> QueryOptions:
+        """The same options as a request of their own has them, with the aliases of this one.
+
+        `$levels` is left out: it says how the item is repeated.
+        """
+        held = {
+            "$filter": _text(self.filter),
+            "$search": _text(self.search),
+            "$orderby": _text(self.orderby),
+            "$select": _text(self.select),
+            "$compute": _text(self.compute),
+            "$apply": _text(self.apply),
+            "$top": self.top,
+            "$skip": self.skip,
+            "$count": self.count,
+            "$expand": print_expand(self.expand) or None,
+        }
+        given = {name: value for name, value in held.items() if value is not None}
+        return query_options(given, aliases)
+
 
 NO_EXPAND_OPTIONS = ExpandOptions()
+
+
+def _text(nested: OptionText | None) -> str | None:
+    return None if nested is None else nested.text
 
 
 class ExpandItem(Syntax, frozen=True):

@@ -128,14 +128,19 @@ def parse_options(query: str) -> QueryOptions:
             raise Refusal(
                 INVALID_URL, f"{name} is empty. Give it a value, or leave it out.", target=name
             )
-    if aliases:
-        return msgspec.convert(
-            {**held, "$given": tuple(held), "$aliases": tuple(aliases.items())}, QueryOptions
-        )
-    if not held:
+    if not held and not aliases:
         return NO_OPTIONS
-    held["$given"] = tuple(held)
-    return msgspec.convert(held, QueryOptions)
+    return query_options(held, tuple(aliases.items()))
+
+
+def query_options(
+    held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
+) -> QueryOptions:
+    """Options given by their names with the `$`, each of the type that it has in the result."""
+    content = {**held, "$given": tuple(held)}
+    if aliases:
+        content["$aliases"] = aliases
+    return msgspec.convert(content, QueryOptions)
 
 
 @lru_cache(NAMES_KEPT)

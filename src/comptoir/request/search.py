@@ -1,4 +1,4 @@
-"""`$search` (OData URL Conventions 4.01, section 5.1.8): words and phrases joined by AND, OR, NOT.
+r"""`$search` (OData URL Conventions 4.01, section 5.1.8): words and phrases joined by AND, OR, NOT.
 
 A word is whatever has no blank, NUL, double quote, parenthesis or semicolon in it, in any script. A
 phrase stands in double quotes, with `\"` and `\\` for the characters that would end it. `AND`,
@@ -124,7 +124,8 @@ class SearchReader:
         """The search at `position`, inside so many others; raises as `parse_search`."""
         operands, at = [self._all(depth)], 0
         while self._following() == "OR":
-            at = at or self._operator()
+            start = self._operator()
+            at = at or start
             operands.append(self._all(depth))
         return self._joined("or", operands, at)
 
@@ -134,10 +135,8 @@ class SearchReader:
             word = self._following()
             if word is None or word == "OR":
                 return self._joined("and", operands, at)
-            if word == "AND":
-                at = at or self._operator()
-            else:
-                at = at or self._behind_blanks()
+            start = self._operator() if word == "AND" else self._behind_blanks()
+            at = at or start
             operands.append(self._one(depth))
 
     def _joined(self, operator: SearchOperator, operands: list[SearchNode], at: int) -> SearchNode:

@@ -18,8 +18,8 @@ from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.shape import ADDRESS
 from comptoir.service.context import (
+    COLLECTING,
     COUNTING,
-    LISTING,
     Context,
     Request,
     Runtime,
@@ -99,7 +99,7 @@ class Collections:
         """A page of a subset of the set's records."""
         request, settings = context.request, self._runtime.settings
         options = parse_options(request.query)
-        allow_options(options, LISTING, "a collection")
+        allow_options(options, COLLECTING, "a collection")
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         page = bind_page(

@@ -84,12 +84,11 @@ Verb = Callable[[Context], Awaitable[Answer]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 
-NOT_SUPPORTED = frozenset({"$apply", "$compute", "$search"})
 
 COUNTING = frozenset({"$filter", "$search"})
 """The query options that a count takes."""
 
-LISTING = frozenset(
+COLLECTING = frozenset(
     {
         "$count",
         "$deltatoken",
@@ -108,6 +107,8 @@ LISTING = frozenset(
 VIEWING = frozenset({"$select", "$expand", "$format"})
 """The query options that a single record takes."""
 
+_SUPPORTED = COLLECTING
+
 
 def refuse_options(options: QueryOptions, what: str) -> None:
     """Raise `Refusal` (400) for query options where none apply."""
@@ -116,9 +117,12 @@ def refuse_options(options: QueryOptions, what: str) -> None:
 
 
 def allow_options(options: QueryOptions, allowed: frozenset[str], what: str) -> None:
-    """Raise `Refusal` for query options other than the allowed ones."""
+    """Raise `Refusal` for query options other than the allowed ones.
+
+    400, but 501 for those that nothing here takes.
+    """
     for name in options.given:
-        if name in NOT_SUPPORTED:
+        if name not in _SUPPORTED:
             raise Refusal(
                 NOT_IMPLEMENTED,
                 f"The query option {name} is not supported. Ask without it.",

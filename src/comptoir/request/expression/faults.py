@@ -171,10 +171,7 @@ def no_order(text: str, position: int, option: str) -> Refusal:
 def misplaced(text: str, position: int, expected: str, remedy: str, option: str) -> Refusal:
     """What `expected` says was to stand at `position`; `remedy` is a sentence."""
     start = after_blanks(text, position)
-    if start == len(text):
-        found = "the text ends"
-    else:
-        found = f"found {_quote(_found(text, start))}"
+    found = "the text ends" if start == len(text) else f"found {_quote(_found(text, start))}"
     return _refusal(option, f"expected {expected}{_place(text, start)}, but {found}. {remedy}")
 
 
