@@ -16,6 +16,8 @@ TEXTS_KEPT = 256
 LONGEST_KEPT = 500
 """The longest such text, in bytes: what clients send is shorter."""
 
+_QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
+
 T = TypeVar("T")
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -51,6 +53,14 @@ def elements(text: str) -> list[Element]:
             parts = []
         position += 1
     return found
+
+
+def quality(element: Element) -> float:
+    """How much an element is liked, from 0 to 1 (RFC 9110, 12.4.2); 1 when it does not say."""
+    for name, value in element.parameters:
+        if name == "q" and _QUALITY.fullmatch(value):
+            return min(float(value), 1.0)
+    return 1.0
 
 
 def kept(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
