@@ -120,6 +120,13 @@ def test_decimals_and_counts_are_texts_where_ieee754_is_asked_for(
         assert part in alone.content
 
 
+def test_a_single_decimal_is_a_text_too(stocked: Company) -> None:
+    path = f"{PATHS['salesPricesExt']}/unitPrice"
+
+    assert b'"value":"33.6442"' in stocked.get(path, headers={"Accept": IEEE754}).content
+    assert b'"value":33.6442' in stocked.get(path).content
+
+
 def test_decimals_and_counts_are_numbers_otherwise(stocked: Company) -> None:
     stocked.get("salesPricesExt", headers={"Accept": IEEE754})
 
@@ -148,13 +155,12 @@ def test_a_body_says_that_its_decimals_are_texts(
     created = specimens.post("specimensExt", body, {"Content-Type": media, "Accept": IEEE754})
 
     assert record(created, 201)["amount"] == back
-    changed = specimens.patch(
-        f"specimensExt({record(created, 201)['id']})",
-        b'{"amount": "99.5"}',
-        if_match="*",
-        headers={"Content-Type": media},
-    )
-    assert record(changed)["amount"] == 99.5
+    path = f"specimensExt({record(created, 201)['id']})"
+    for method in ("PATCH", "PUT"):
+        replaced = b'{"code": "a", "amount": "%d.5"}' % len(method)
+        headers = {"Content-Type": media, "If-Match": "*"}
+        changed = specimens.request(method, path, body=replaced, headers=headers)
+        assert record(changed)["amount"] == len(method) + 0.5
 
 
 @pytest.mark.parametrize(

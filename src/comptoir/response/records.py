@@ -64,8 +64,8 @@ class RecordWriter:
         self._alone = _struct(kind.name, names if level == NONE else ["@odata.context", *names])
         self._listed = _struct(kind.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
-        for number, each in enumerate(kind.properties):
-            to_wire = _to_wire(each.type, form)
+        for number, held in enumerate(kind.properties):
+            to_wire = _to_wire(held.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
         self._key_at = kind.position[kind.key] + 1
