@@ -19,7 +19,7 @@ _SHORT: Mapping[str, str] = MappingProxyType(
 """What the short values of `$format` stand for."""
 
 
-class Format(msgspec.Struct, frozen=True):
+class Format(msgspec.Struct, frozen=True, cache_hash=True):
     """The form of JSON that a client asks for.
 
     `level` is the metadata level: minimal, none or full; `ieee754` writes Edm.Decimal and Edm.Int64
