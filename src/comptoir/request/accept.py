@@ -3,7 +3,7 @@
 OData Protocol 4.01, sections 8.2.1 to 8.2.3 and 11.2.12; OData JSON Format 4.01, section 3.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -70,12 +70,12 @@ def media_type(headers: Headers, offered: Sequence[str], option: str | None = No
     return best
 
 
-def _liking(offered: str, ranges: Iterable[Element]) -> float:
+def _liking(offered: str, ranges: Sequence[Element]) -> float:
     """How much a media type is liked: what the most specific of the ranges around it says."""
-    found = {each.name: quality(each) for each in ranges}
     for name in (offered, f"{offered.partition('/')[0]}/*", "*/*"):
-        if name in found:
-            return found[name]
+        qualities = [quality(each) for each in ranges if each.name == name]
+        if qualities:
+            return max(qualities)
     return 0.0
 
 

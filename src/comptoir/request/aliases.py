@@ -148,7 +148,9 @@ def _replaced(root: Node, aliases: Aliases) -> Node:
         below = children(node)
         if isinstance(node, Parameter):
             held = aliases.get(node.name)
-            pending.append((Literal("null", "null", node.position) if held is None else held, False))
+            pending.append(
+                (Literal("null", "null", node.position) if held is None else held, False)
+            )
         elif is_below_done:
             parts = tuple(done[-len(below) :])
             del done[-len(below) :]

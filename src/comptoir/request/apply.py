@@ -125,15 +125,7 @@ class Identity(Syntax, frozen=True):
 
 
 Transformation: TypeAlias = (
-    FilterBy
-    | SearchFor
-    | AggregateInto
-    | GroupBy
-    | ComputeAlso
-    | OrderBy
-    | Top
-    | Skip
-    | Identity
+    FilterBy | SearchFor | AggregateInto | GroupBy | ComputeAlso | OrderBy | Top | Skip | Identity
 )
 
 
@@ -245,9 +237,7 @@ class _Reader:
             raise self._no_method(expression)
         method = _METHODS.get(with_method[1].lower())
         if method is None:
-            message = (
-                f"`{with_method[1][:60]}` is no method. It is one of {', '.join(_METHODS)}."
-            )
+            message = f"`{with_method[1][:60]}` is no method. It is one of {', '.join(_METHODS)}."
             if "." in with_method[1]:
                 construct = f"the custom method `{with_method[1][:100]}`"
                 raise faults.not_supported(construct, with_method.start(1), self._option)

@@ -61,9 +61,7 @@ def compute_items(parser: ExpressionParser, option: str) -> tuple[ComputeItem, .
         parser.position = comma.end()
 
 
-def read_alias(
-    parser: ExpressionParser, taken: Iterable[str], option: str, example: str
-) -> str:
+def read_alias(parser: ExpressionParser, taken: Iterable[str], option: str, example: str) -> str:
     """Step over ` as alias` at the parser's position; `Refusal` for none, or one that is taken."""
     text = parser.text
     behind = _AS.match(text, parser.position)

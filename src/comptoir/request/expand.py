@@ -21,7 +21,9 @@ EXPAND = "$expand"
 _NAME = r"[^\W\d]\w*"
 _PATH = re.compile(rf"(?:\*|@?{_NAME}(?:\.{_NAME})*)(?:/[@$]?{_NAME}(?:\.{_NAME})*)*|\$value")
 _OPTION = re.compile(r"[ \t]*([@$\w]*)[ \t]*=[ \t]*")
-_TEXT_END = re.compile(r"[;()]|'[^']*+(?:''[^']*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|['\"]", re.DOTALL)
+_TEXT_END = re.compile(
+    r"[;()]|'[^']*+(?:''[^']*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|['\"]", re.DOTALL
+)
 _SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\"", re.DOTALL)
 _EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 
@@ -267,7 +269,9 @@ class _Reader:
             skip=None
             if skip is None
             else whole_number(self._place("$skip", skip), skip.text, EXPAND),
-            count=None if count is None else truth(self._place("$count", count), count.text, EXPAND),
+            count=None
+            if count is None
+            else truth(self._place("$count", count), count.text, EXPAND),
             levels=None if levels is None else self._levels(levels),
             expand=expand,
             position=opened,
