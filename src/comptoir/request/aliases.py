@@ -1,4 +1,4 @@
-"""Parameter aliases (OData URL Conventions 4.01, section 5.3): `$filter=number eq @n&@n='10000'`."""
+"""Parameter aliases (OData URL Conventions 4.01, 5.3): `$filter=number eq @n&@n='10000'`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -165,27 +165,28 @@ def _replaced(root: Node, aliases: Aliases) -> Node:
 
 def _rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
     """`node` with other `children`, as many."""
+    rebuilt: Node = node
     match node:
         case Binary():
-            return Binary(node.operator, parts[0], parts[1], node.position)
+            rebuilt = Binary(node.operator, parts[0], parts[1], node.position)
         case Logical():
-            return Logical(node.operator, parts, node.position)
+            rebuilt = Logical(node.operator, parts, node.position)
         case Unary():
-            return Unary(node.operator, parts[0], node.position)
+            rebuilt = Unary(node.operator, parts[0], node.position)
         case Call():
-            return Call(node.name, parts, node.position)
+            rebuilt = Call(node.name, parts, node.position)
         case In():
-            return In(parts[0], parts[1:], node.position)
+            rebuilt = In(parts[0], parts[1:], node.position)
         case InCollection():
-            return InCollection(parts[0], parts[1], node.position)
+            rebuilt = InCollection(parts[0], parts[1], node.position)
         case Case():
             branches = zip(parts[::2], parts[1::2], strict=True)
-            return Case(tuple(branches), node.position)
+            rebuilt = Case(tuple(branches), node.position)
         case Collection():
-            return Collection(parts, node.position)
+            rebuilt = Collection(parts, node.position)
         case Lambda(predicate=predicate) if predicate is not None:
-            return msgspec.structs.replace(node, predicate=parts[1])
-    return node
+            rebuilt = msgspec.structs.replace(node, predicate=parts[1])
+    return rebuilt
 
 
 def _refusal(name: str, message: str) -> Refusal:

@@ -1,4 +1,4 @@
-"""`$apply` (OData Extension for Data Aggregation 4.0, section 3): transformations in their order."""
+"""`$apply` (OData Extension for Data Aggregation 4.0, section 3): transformations in order."""
 
 import re
 from collections.abc import Iterable
@@ -36,8 +36,26 @@ _METHODS: dict[str, AggregateMethod] = {
     "countdistinct": "countdistinct",
 }
 _UNSUPPORTED = frozenset(
-    """addnested ancestors bottomcount bottompercent bottomsum concat descendants expand join nest
-    outerjoin topcount toppercent topsum traverse""".split()
+    {
+        "addnested",
+        "ancestors",
+        "bottomcount",
+        "bottompercent",
+        "bottomsum",
+        "concat",
+        "descendants",
+        "expand",
+        "join",
+        "nest",
+        "outerjoin",
+        "topcount",
+        "toppercent",
+        "topsum",
+        "traverse",
+    }
+)
+_KNOWN = frozenset(
+    {"filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip"}
 )
 _UNSUPPORTED_GROUPS = frozenset({"rollup", "rolluprecursive"})
 
@@ -331,11 +349,6 @@ class _Reader:
         return faults.misplaced(self._text, self._parser.position, expected, remedy, self._option)
 
 
-_KNOWN = frozenset(
-    {"filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip"}
-)
-
-
 def print_apply(transformations: Iterable[Transformation]) -> str:
     """The canonical text of `transformations`, as `parse_apply` reads it."""
     return "/".join([_print(each) for each in transformations])
@@ -344,25 +357,26 @@ def print_apply(transformations: Iterable[Transformation]) -> str:
 def _print(node: Transformation) -> str:
     match node:
         case FilterBy():
-            return f"filter({print_expression(node.condition)})"
+            text = f"filter({print_expression(node.condition)})"
         case SearchFor():
-            return f"search({print_search(node.search)})"
+            text = f"search({print_search(node.search)})"
         case AggregateInto():
-            return f"aggregate({','.join([_print_aggregate(each) for each in node.items])})"
+            text = f"aggregate({','.join([_print_aggregate(each) for each in node.items])})"
         case GroupBy():
             paths = ",".join([print_expression(path) for path in node.paths])
             inner = print_apply(node.transformations)
-            return f"groupby(({paths}),{inner})" if inner else f"groupby(({paths}))"
+            text = f"groupby(({paths}),{inner})" if inner else f"groupby(({paths}))"
         case ComputeAlso():
-            return f"compute({print_compute(node.items)})"
+            text = f"compute({print_compute(node.items)})"
         case OrderBy():
-            return f"orderby({print_orderby(node.items)})"
+            text = f"orderby({print_orderby(node.items)})"
         case Top():
-            return f"top({node.count})"
+            text = f"top({node.count})"
         case Skip():
-            return f"skip({node.count})"
+            text = f"skip({node.count})"
         case Identity():
-            return "identity"
+            text = "identity"
+    return text
 
 
 def _print_aggregate(item: Aggregate) -> str:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
@@ -173,7 +173,7 @@ class _Reader:
     def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandKind]:
         if "@" in text:
             raise faults.not_supported(f"the annotation `{text[:100]}`", start, self._option)
-        path, kind = tuple(text.split("/")), "entities"
+        path = tuple(text.split("/"))
         if path[-1] == "$value":
             raise faults.not_supported(f"the stream `{text[:100]}`", start, self._option)
         ends: dict[str, ExpandKind] = {"$ref": "ref", "$count": "count"}
