@@ -14,12 +14,13 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Model
 from comptoir.http.api import Api
+from comptoir.http.cors import Cors
 from comptoir.http.edge import Edge
 from comptoir.http.journal import Journal
 from comptoir.http.log import RequestLog, set_up_logging
 from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
-from comptoir.http.server import Protocol
+from comptoir.http.server import bound_requests
 from comptoir.service import Service
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
@@ -72,6 +73,7 @@ class Application:
             pages(self._store, self._journal, self._model, settings),
             settings.base_path,
             self._journal,
+            Cors.of(settings),
         )
 
     async def stop(self) -> None:
@@ -109,5 +111,5 @@ def from_environment() -> ASGIApp:
     """The application of one of several workers: its settings come from the environment."""
     settings = load_settings({})
     set_up_logging(settings.log_level)
-    Protocol.head_limit = settings.header_bytes
+    bound_requests(settings)
     return Worker(settings)

@@ -17,6 +17,7 @@ from comptoir.errors import OperatorError
 
 SettingValue = str | int | float
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 ENVIRONMENT_PREFIX = "COMPTOIR_"
@@ -56,6 +57,13 @@ class Settings:
             "The addresses, separated by commas, whose X-Forwarded headers are believed."
         ),
     )
+    cors_origins: str = field(
+        default="",
+        metadata=_help(
+            "The sites, such as `https://app.example.com`, separated by commas, whose scripts "
+            "browsers let in; `*` for all."
+        ),
+    )
     workers: int = field(default=1, metadata=_help("How many processes serve."))
     log_level: str = field(
         default="info",
@@ -74,6 +82,10 @@ class Settings:
     body_bytes: int = field(default=1 << 20, metadata=_help("The largest body of a request."))
     url_bytes: int = field(default=16 << 10, metadata=_help("The longest URL."))
     header_bytes: int = field(default=64 << 10, metadata=_help("The largest head of a request."))
+    request_seconds: float = field(
+        default=60.0,
+        metadata=_help("How long a request, its body included, may take to arrive before 408."),
+    )
     page_size: int = field(
         default=1_000, metadata=_help("Records on a page when the client asks for nothing else.")
     )
@@ -116,6 +128,12 @@ class Settings:
         default=8.0,
         metadata=_help("How long a stop waits for the answers to requests that were accepted."),
     )
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The sites of `cors_origins`."""
+        given = (each.strip() for each in self.cors_origins.split(","))
+        return frozenset(each.lower().removesuffix("/") for each in given if each)
 
     @property
     def base_url(self) -> str:
@@ -209,3 +227,13 @@ def _check(settings: Settings) -> None:
         )
     if settings.public_url and not settings.public_url.startswith(("http://", "https://")):
         raise OperatorError("the setting public_url must begin with http:// or https://.")
+    _check_origins(settings.origins)
+
+
+def _check_origins(origins: frozenset[str]) -> None:
+    for origin in sorted(origins - {"*"}):
+        if _ORIGIN.fullmatch(origin) is None:
+            raise OperatorError(
+                "the setting cors_origins must be * or sites such as https://app.example.com, "
+                f"without a path, separated by commas, unlike {origin!r}."
+            )

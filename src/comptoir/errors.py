@@ -75,8 +75,14 @@ METHOD_NOT_ALLOWED = ErrorKind(
 NOT_ACCEPTABLE = ErrorKind(
     "Request_NotAcceptable",
     406,
-    "The service has none of the formats that `Accept` asks for.",
-    "Accept `application/json`.",
+    "The service has none of the formats, character sets or codings that the request accepts.",
+    "Accept `application/json`, in UTF-8.",
+)
+REQUEST_TIMEOUT = ErrorKind(
+    "Request_Timeout",
+    408,
+    "The request did not arrive whole in time.",
+    "Send it without pauses, or less at a time; or raise the limit in the settings.",
 )
 KEY_EXISTS = ErrorKind(
     "Internal_EntityWithSameKeyExists",
@@ -111,8 +117,8 @@ URI_TOO_LONG = ErrorKind(
 UNSUPPORTED_MEDIA_TYPE = ErrorKind(
     "Request_UnsupportedMediaType",
     415,
-    "The body is not declared as JSON.",
-    "Send `Content-Type: application/json`.",
+    "The body is not declared as JSON, or is compressed.",
+    "Send `Content-Type: application/json`, and the body as it is.",
 )
 PRECONDITION_REQUIRED = ErrorKind(
     "Request_PreconditionRequired",
@@ -162,6 +168,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     RECORD_NOT_FOUND,
     METHOD_NOT_ALLOWED,
     NOT_ACCEPTABLE,
+    REQUEST_TIMEOUT,
     KEY_EXISTS,
     LINK_EXPIRED,
     ENTITY_CHANGED,

@@ -17,7 +17,11 @@ class StartServer(Protocol):
     """What `start_server` gives."""
 
     def __call__(
-        self, workers: int = 1, wrapper: Sequence[str] = (), stop_seconds: float = 8.0
+        self,
+        workers: int = 1,
+        wrapper: Sequence[str] = (),
+        stop_seconds: float = 8.0,
+        request_seconds: float = 60.0,
     ) -> Server: ...
 
 
@@ -25,17 +29,21 @@ class StartServer(Protocol):
 def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartServer]:
     """Starts a server on a database of its own; `workers` and `wrapper` as `Server` has them.
 
-    `stop_seconds` is the setting of that name.
+    `stop_seconds` and `request_seconds` are the settings of these names.
     """
     with ExitStack() as servers:
 
         def start(
-            workers: int = 1, wrapper: Sequence[str] = (), stop_seconds: float = 8.0
+            workers: int = 1,
+            wrapper: Sequence[str] = (),
+            stop_seconds: float = 8.0,
+            request_seconds: float = 60.0,
         ) -> Server:
             settings = Settings(
                 database=fresh_database(tmp_path, MODEL),
                 keys=str(tmp_path / "keys"),
                 stop_seconds=stop_seconds,
+                request_seconds=request_seconds,
             )
             return servers.enter_context(Server(settings, tmp_path, workers, wrapper))
 

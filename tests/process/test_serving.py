@@ -93,6 +93,16 @@ def test_every_request_has_a_line_in_the_log_under_its_id(server: Server, compan
     assert line.ms > 0
 
 
+def test_a_head_request_sends_and_logs_no_bytes(server: Server, company: Company) -> None:
+    """Nor is the page read beyond what its headers depend on."""
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 99} for n in range(500)))
+    for path in ("shippingAgentsExt", "contactsExt"):
+        answer = company.request("HEAD", path)
+
+        line = line_of(server, answer.headers["x-request-id"])
+        assert (line.method, line.status, line.bytes) == ("HEAD", 200, 0)
+
+
 def test_the_log_tells_no_query_no_body_no_token_and_no_header(
     server: Server, company: Company
 ) -> None:

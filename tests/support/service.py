@@ -25,10 +25,10 @@ class Service:
     """
 
     def __init__(
-        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **limits: float
+        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **given: float | str
     ) -> None:
         plain = Settings(database=fresh(folder, model), keys=str(folder / "keys"), log_level="off")
-        self.settings = replace(plain, **limits)  # type: ignore[arg-type]
+        self.settings = replace(plain, **given)  # type: ignore[arg-type]
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner()
         self._application = Application(self.settings, model)

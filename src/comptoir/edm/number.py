@@ -1,6 +1,7 @@
 """Numbers: `Edm.Int32` and `Edm.Decimal`, always exact, never binary floats."""
 
 import re
+from collections.abc import Callable
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
 from types import MappingProxyType
@@ -150,6 +151,17 @@ class DecimalNumber(_Number):
         )
 
     to_wire = staticmethod(_decimal_wire)
+
+    @property
+    @override
+    def to_ieee754_wire(self) -> Callable[[Stored], Wire]:
+        return self.to_text
+
+    @override
+    def from_ieee754_json(self, value: Json) -> Stored:
+        if isinstance(value, str):
+            return self.from_text(value)
+        return self.from_json(value)
 
     @override
     def to_text(self, stored: Stored) -> str:

@@ -51,6 +51,18 @@ class PrimitiveType(ABC):
     to_wire: Callable[[Stored], Wire] | None = None
     """Stored to wire form; None when the two are the same."""
 
+    @property
+    def to_ieee754_wire(self) -> Callable[[Stored], Wire] | None:
+        """`to_wire` for `IEEE754Compatible=true`: what a double does not hold is a text.
+
+        That is Edm.Decimal and Edm.Int64 (OData JSON Format 4.01, section 3.2).
+        """
+        return self.to_wire
+
+    def from_ieee754_json(self, value: Json) -> Stored:
+        """`from_json` for a body that is `IEEE754Compatible`; raises `ValueFault`."""
+        return self.from_json(value)
+
     @abstractmethod
     def from_json(self, value: Json) -> Stored:
         """Wire form to stored form; raises `ValueFault`."""

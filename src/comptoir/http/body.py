@@ -2,7 +2,7 @@
 
 from starlette.types import Receive
 
-from comptoir.errors import BODY_TOO_LARGE, Refusal
+from comptoir.errors import BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Refusal
 from comptoir.request.headers import Headers
 
 
@@ -11,7 +11,9 @@ class ClientLeft(Exception):  # noqa: N818 - nobody is left to tell of an error
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
-    """The whole body, in bytes; raises `Refusal` (413) without reading past the limit."""
+    """The whole body, in bytes; raises `Refusal` (415, 413) without reading past the limit."""
+    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
+        raise _coded(headers[b"content-encoding"])
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
         raise _too_large(limit)
@@ -34,6 +36,17 @@ async def client_left(receive: Receive) -> None:
     """Return when the client has closed the connection; a body is passed over."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def _coded(coding: bytes) -> Refusal:
+    return Refusal(
+        UNSUPPORTED_MEDIA_TYPE,
+        f"The body is coded by {coding.decode('latin-1')[:40]!r}. Send it as it is, without "
+        "Content-Encoding.",
+        target="Content-Encoding",
+        # which codings the service takes (RFC 9110, 15.5.16)
+        headers={"Accept-Encoding": "identity"},
+    )
 
 
 def _too_large(limit: int) -> Refusal:

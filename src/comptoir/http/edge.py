@@ -8,6 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from comptoir.errors import INTERNAL_ERROR, UNAVAILABLE, Refusal
 from comptoir.http.api import Api
 from comptoir.http.body import ClientLeft
+from comptoir.http.coding import VARIES, encode
+from comptoir.http.cors import Cors
 from comptoir.http.exchange import Exchange
 from comptoir.http.journal import Journal
 from comptoir.response.answer import Answer
@@ -22,9 +24,12 @@ _log = logging.getLogger(__name__)
 class Edge:
     """An ASGI application: the interface under the base path, pages outside it."""
 
-    def __init__(self, api: Api, pages: ASGIApp, base_path: str, journal: Journal) -> None:
+    def __init__(
+        self, api: Api, pages: ASGIApp, base_path: str, journal: Journal, cors: Cors | None = None
+    ) -> None:
         self._api = api
         self._pages = pages
+        self._cors = cors
         self._base = base_path.encode()
         self._below = self._base + b"/"
         self._journal = journal
@@ -47,14 +52,15 @@ class Edge:
         self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
     ) -> None:
         try:
-            answer = await self._api.answer(scope, receive, exchange)
+            preflight = None if self._cors is None else self._cors.preflight(scope)
+            answer = preflight or await self._api.answer(scope, receive, exchange)
         except Refusal as refusal:
             answer = error_answer(refusal)
         except ClientLeft:
             raise
         except asyncio.CancelledError:
             # the server stops and waits no longer: the client is told, in the form of every error
-            await _send(error_answer(_stopping()), send, exchange)
+            await _send(self._readable(error_answer(_stopping()), scope), send, exchange)
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # whatever failed, the client gets an error body
@@ -66,11 +72,16 @@ class Edge:
                 )
             )
         try:
-            await _send(answer, send, exchange)
+            await _send(self._readable(answer, scope), send, exchange)
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # the head has gone out with its status; an answer that breaks off tells the client
             _log.exception("the answer to request %s broke off", exchange.id)
             exchange.status = INTERNAL_ERROR.status
+
+    def _readable(self, answer: Answer, scope: Scope) -> Answer:
+        if self._cors is not None:
+            answer.headers += self._cors.headers(scope)
+        return answer
 
 
 def _stopping() -> Refusal:
@@ -83,20 +94,26 @@ def _stopping() -> Refusal:
 
 
 async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:
-    exchange.status = answer.status
-    headers, body = answer.headers, answer.body
+    status, headers = answer.status, answer.headers
+    exchange.status = status
     headers.append((b"x-request-id", exchange.id.encode()))
+    body = encode(headers, answer.body, exchange.coding)
     if isinstance(body, bytes):
+        if status == 304:
+            headers.append(VARIES)
+        elif status != 204:
+            headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        if exchange.method == "HEAD":
+            body = b""
         exchange.size = len(body)
-        if answer.status != 304:
-            headers.append((b"content-length", b"%d" % exchange.size))
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
         return
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    async for piece in body:
-        exchange.size += len(piece)
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if exchange.method != "HEAD":
+        async for piece in body:
+            exchange.size += len(piece)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -6,6 +6,8 @@ from time import perf_counter, time
 
 from starlette.types import Scope
 
+from comptoir.http.coding import IDENTITY
+
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)
 
@@ -18,11 +20,13 @@ def next_id() -> str:
 class Exchange:
     """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`.
 
-    `seconds` is how long it took and `ended_at` when it ended (epoch seconds), once it has.
+    `coding` is how the answer's body is coded; `seconds` is how long the exchange took and
+    `ended_at` when it ended (epoch seconds), once it has.
     """
 
     __slots__ = (
         "client",
+        "coding",
         "ended_at",
         "id",
         "method",
@@ -40,6 +44,7 @@ class Exchange:
         self.status = 0
         self.size = 0
         self.subject = ""
+        self.coding = IDENTITY
         client = scope.get("client")
         self.client: str = client[0] if client else ""
         self.seconds = -perf_counter()

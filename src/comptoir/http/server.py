@@ -10,11 +10,17 @@ from http import HTTPStatus
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, HEADERS_TOO_LARGE, OperatorError, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    HEADERS_TOO_LARGE,
+    REQUEST_TIMEOUT,
+    OperatorError,
+    Refusal,
+)
 from comptoir.http.exchange import next_id
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.answer import Answer
@@ -25,17 +31,29 @@ _HEADER_MARKS = len(": \r\n")
 
 
 class Protocol(HttpToolsProtocol):
-    """HTTP/1.1 on one connection; bounds the head of a request and words errors as the service."""
+    """HTTP/1.1 on one connection; words errors as the service.
+
+    Bounds the head of a request, and how long a whole request may take to arrive.
+    """
 
     head_limit = Settings().header_bytes
+    request_seconds = Settings().request_seconds
     arrived_bytes = 0
     """What has come in since the last request ended; -1 while a body comes in."""
     too_large = False
+    watch: asyncio.TimerHandle | None = None
+    """What looks whether the request has arrived; only while one has not."""
 
     # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(GatheringTransport(transport))
+        self._watch()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -45,6 +63,11 @@ class Protocol(HttpToolsProtocol):
         # a head that does not end is never reported, so what has arrived counts by itself
         if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
             self._refuse(self._head_too_large())
+        # most requests arrive in one piece and are never watched
+        if not self.arrived_bytes:
+            self._unwatch()
+        elif self.watch is None:
+            self._watch()
 
     @override
     def on_headers_complete(self) -> None:
@@ -70,6 +93,43 @@ class Protocol(HttpToolsProtocol):
             self._refuse(self._head_too_large())
         else:
             self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))
+
+    def _watch(self) -> None:
+        self.watch = self.loop.call_later(self.request_seconds, self._look)
+
+    def _unwatch(self) -> None:
+        if self.watch is not None:
+            self.watch.cancel()
+            self.watch = None
+
+    def _look(self) -> None:
+        self.watch = None
+        if self.transport.is_closing():
+            return
+        latest = self._latest()
+        # while a head comes in, the latest request is the one before
+        in_head = self.arrived_bytes >= 0
+        answering = latest is not None and (in_head or latest.response_started)
+        if self.flow.read_paused or self.pipeline:
+            # it is the service that does not read yet
+            self._watch()
+        elif latest is not None and answering and not latest.response_complete:
+            self._watch()
+        elif answering or not self.arrived_bytes:
+            self.transport.close()
+        else:
+            self._refuse(self._too_slow())
+
+    def _latest(self) -> RequestResponseCycle | None:
+        # there is none before the first head, which uvicorn's annotation leaves out
+        return self.cycle
+
+    def _too_slow(self) -> Refusal:
+        return Refusal(
+            REQUEST_TIMEOUT,
+            f"The request did not arrive within {self.request_seconds:g} seconds. Send it whole "
+            "and without pauses, or less at a time.",
+        )
 
     def _head_too_large(self) -> Refusal:
         return Refusal(
@@ -119,6 +179,12 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def bound_requests(settings: Settings) -> None:
+    """Set what every connection of this process keeps to."""
+    Protocol.head_limit = settings.header_bytes
+    Protocol.request_seconds = settings.request_seconds
+
+
 def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal asks to stop; then answer what was accepted, and return.
 
@@ -140,7 +206,7 @@ def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None
         timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
         timeout_keep_alive=75,
     )
-    Protocol.head_limit = settings.header_bytes
+    bound_requests(settings)
     if settings.workers > 1:
         Multiprocess(config, [listener]).run()
     else:

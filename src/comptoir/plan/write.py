@@ -77,12 +77,19 @@ class DeletePlan(msgspec.Struct, frozen=True):
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
-def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
+def bind_create(
+    kind: EntityType,
+    body: dict[str, Json],
+    key: Stored | None = None,
+    *,
+    ieee754: bool = False,
+) -> Values:
     """Check a body from which a record is created; computed properties in it are ignored.
 
     `key` is the record's key when the body does not give it. Without either, a Guid is made.
+    `ieee754` lets Decimals be texts.
     """
-    given, faults = _bind(kind, body, creating=True)
+    given, faults = _bind(kind, body, creating=True, ieee754=ieee754)
     if key is not None:
         given[kind.key] = key
         if kind.key_property.type.is_no_key(key):
@@ -98,21 +105,21 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     return Values(given, _refusal(faults), makes_key)
 
 
-def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:
+def bind_update(kind: EntityType, body: dict[str, Json], *, ieee754: bool = False) -> Values:
     """Check a partial body; computed properties in it are ignored, and so is another key."""
-    given, faults = _bind(kind, body, creating=False)
+    given, faults = _bind(kind, body, creating=False, ieee754=ieee754)
     return Values(given, _refusal(faults))
 
 
-def bind_replace(kind: EntityType, body: dict[str, Json]) -> Values:
+def bind_replace(kind: EntityType, body: dict[str, Json], *, ieee754: bool = False) -> Values:
     """Check a whole body; computed properties in it are ignored, and so is another key."""
-    given, faults = _bind(kind, body, creating=False)
+    given, faults = _bind(kind, body, creating=False, ieee754=ieee754)
     faults += _left_out(kind, {*body, kind.key})
     return Values(given, _refusal(faults))
 
 
 def _bind(
-    kind: EntityType, body: dict[str, Json], *, creating: bool
+    kind: EntityType, body: dict[str, Json], *, creating: bool, ieee754: bool
 ) -> tuple[dict[str, Stored], list[tuple[ErrorKind, str, str]]]:
     given: dict[str, Stored] = {}
     faults: list[tuple[ErrorKind, str, str]] = []
@@ -129,7 +136,8 @@ def _bind(
             faults.append((BAD_REQUEST, f"{name} {empty}", name))
         else:
             try:
-                stored = held.type.from_json(value)
+                read = held.type.from_ieee754_json if ieee754 else held.type.from_json
+                stored = read(value)
             except ValueFault as fault:
                 faults.append((BAD_REQUEST, f"{name} {fault}", name))
                 continue

@@ -16,6 +16,9 @@ TEXTS_KEPT = 256
 LONGEST_KEPT = 500
 """The longest such text, in bytes: what clients send is shorter."""
 
+MOST_PARTS = 500
+"""How many elements and parameters of a field are read."""
+
 _QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
 
 T = TypeVar("T")
@@ -37,11 +40,15 @@ class Element(msgspec.Struct, frozen=True):
 
 
 def elements(text: str) -> list[Element]:
-    """The elements of a field; empty ones are left out, and so is what follows an open quote."""
+    """The elements of a field; empty ones are left out.
+
+    So is what follows an open quote, and what no client sends: more than `MOST_PARTS`.
+    """
     found: list[Element] = []
     parts: list[tuple[str, str]] = []
-    position, end = 0, len(text)
-    while position <= end:
+    position, end, left = 0, len(text), MOST_PARTS
+    while position <= end and left:
+        left -= 1
         match = _PART.match(text, position)
         position = position if match is None else match.end()
         if position < end and text[position] == '"':

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, NOT_ACCEPTABLE, UNSUPPORTED_MEDIA_TYPE, Refusal
+from comptoir.errors import BAD_REQUEST, Refusal
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
@@ -14,8 +14,12 @@ Headers = Mapping[bytes, bytes]
 NO_HEADERS: Headers = MappingProxyType({})
 
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
-_METADATA_LEVELS = ("minimal", "none", "full")
-_COUNTED_DIGITS = 9
+_VERSION = re.compile(rb"(\d{1,3})\.(\d{1,3})")
+_SPOKEN = ((4, 0), (4, 1))
+_OLD_VERSIONS = (
+    (b"maxdataserviceversion", "MaxDataServiceVersion"),
+    (b"dataserviceversion", "DataServiceVersion"),
+)
 
 
 def combined(pairs: Sequence[tuple[bytes, bytes]]) -> Headers:
@@ -69,68 +73,52 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
     )
 
 
-def names_protocol(headers: Headers) -> bool:
-    """Whether the request comes from an OData client: it names the protocol's version."""
-    return b"odata-version" in headers or b"odata-maxversion" in headers
+def check_versions(headers: Headers) -> None:
+    """Raise `Refusal` (400) for a version of OData that the service does not speak.
 
-
-def max_page_size(headers: Headers) -> int | None:
-    """The `odata.maxpagesize` of `Prefer` (4.01 also without the prefix); None when not asked."""
-    prefer = headers.get(b"prefer")
-    if prefer is None:
-        return None
-    for preference in prefer.decode("latin-1").split(","):
-        name, _, value = preference.partition(";")[0].partition("=")
-        if name.strip().lower() in ("odata.maxpagesize", "maxpagesize"):
-            digits = value.strip().strip('"')
-            # a preference that cannot be honoured is ignored, not refused (RFC 7240, section 2)
-            if not (digits.isascii() and digits.isdigit()):
-                return None
-            return int(digits) if len(digits) <= _COUNTED_DIGITS else 10**_COUNTED_DIGITS
-    return None
-
-
-def metadata_level(headers: Headers) -> str:
-    """The metadata level that `Accept` asks for: minimal, none or full; `Refusal` (406) if none.
-
-    Of several acceptable formats the first is taken.
+    `OData-Version` is 4.0 or 4.01, `OData-MaxVersion` 4.0 or later (OData Protocol 4.01, 8.1.5 and
+    8.2.7). A client of OData 2.0 or 3.0 names its version in other headers, and is told so.
     """
-    accept = headers.get(b"accept")
-    if accept is None or accept == b"*/*":
-        return "minimal"
-    for media in accept.decode("latin-1").split(","):
-        kind, *parameters = (part.strip().lower() for part in media.split(";"))
-        if kind not in ("application/json", "application/*", "*/*"):
-            continue
-        held = dict(parameter.partition("=")[::2] for parameter in parameters)
-        if held.get("q", "1").rstrip("0").rstrip(".") in ("", "0"):
-            continue
-        level = held.get("odata.metadata", held.get("metadata", "minimal")).strip('"')
-        if level in _METADATA_LEVELS:
-            return level
-    raise Refusal(
-        NOT_ACCEPTABLE,
-        "The service answers in application/json (odata.metadata minimal, none or full). "
-        "Accept that.",
-        target="Accept",
+    version, highest = headers.get(b"odata-version"), headers.get(b"odata-maxversion")
+    if version is not None and version != b"4.0" and _version(version) not in _SPOKEN:
+        raise _unspoken("OData-Version", version)
+    if highest is not None:
+        if highest != b"4.0":
+            _check_highest("OData-MaxVersion", highest)
+    elif version is None:
+        for name, title in _OLD_VERSIONS:
+            if name in headers:
+                _check_highest(title, headers[name])
+
+
+def speaks_401(headers: Headers) -> bool:
+    """Whether the client reads answers of 4.01: `OData-MaxVersion` says so."""
+    held = _version(headers.get(b"odata-maxversion", b""))
+    return held is not None and held >= _SPOKEN[1]
+
+
+def _version(text: bytes) -> tuple[int, int] | None:
+    # a client's name may stand behind it, as in 4.0;NetFx
+    match = _VERSION.fullmatch(text.partition(b";")[0].strip())
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def _check_highest(target: str, sent: bytes) -> None:
+    held = _version(sent)
+    if held is None or held < _SPOKEN[0]:
+        raise _unspoken(target, sent)
+
+
+def _unspoken(target: str, sent: bytes) -> Refusal:
+    return Refusal(
+        BAD_REQUEST,
+        f"The service speaks OData 4.0 and 4.01, not {sent.decode('latin-1')[:20]!r}. Use a client "
+        "of OData 4, which sends OData-Version: 4.0 and OData-MaxVersion: 4.0 or 4.01, or leave "
+        "these headers out.",
+        target=target,
     )
 
 
-def require_json(headers: Headers) -> None:
-    """Raise `Refusal` (415) unless the body is declared as JSON in UTF-8."""
-    declared = headers.get(b"content-type", b"").decode("latin-1")
-    kind, *parameters = (part.strip().lower() for part in declared.split(";"))
-    held = dict(parameter.partition("=")[::2] for parameter in parameters)
-    if kind != "application/json":
-        raise Refusal(
-            UNSUPPORTED_MEDIA_TYPE,
-            f"The body must be application/json, but Content-Type is {declared[:80]!r}. "
-            "Send Content-Type: application/json.",
-            target="Content-Type",
-        )
-    if held.get("charset", "utf-8").strip('"') not in ("utf-8", "utf8"):
-        raise Refusal(
-            UNSUPPORTED_MEDIA_TYPE,
-            f"The body must be UTF-8, but the charset is {held['charset'][:40]!r}. Send UTF-8.",
-            target="Content-Type",
-        )
+def names_protocol(headers: Headers) -> bool:
+    """Whether the request comes from an OData client: it names the protocol's version."""
+    return b"odata-version" in headers or b"odata-maxversion" in headers

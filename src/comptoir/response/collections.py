@@ -52,7 +52,7 @@ class CollectionWriter:
                 context += "/$delta"
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
-            parts.append(b'"@odata.count":%d' % count)
+            parts.append(b'"@odata.count":' + _encode(records.count(count)))
         if inline is not None:
             parts.append(records.records(self._base_url, self._company, (inline,))[1:-1])
         parts.append(b'"value":[')

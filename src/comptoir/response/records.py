@@ -9,9 +9,10 @@ import msgspec
 
 from comptoir.edm.entity import Property
 from comptoir.edm.model import NAMESPACE, EntitySet
-from comptoir.edm.primitive import Stored, Wire
+from comptoir.edm.primitive import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
+from comptoir.request.accept import Format
 from comptoir.response.etag import entity_tag, opaque_tag
 from comptoir.response.shape import WHOLE, Nested, RecordShape
 
@@ -37,20 +38,22 @@ Extras = Sequence[Extra]
 
 
 class RecordWriter:
-    """Writes the records of one set in one shape, at one metadata level.
+    """Writes the records of one set in one shape and one format.
 
     Generated structs let the encoder write a record without a dictionary: their fields are the
     control information, the properties under their names on the wire, and related records.
     """
 
-    def __init__(self, entity_set: EntitySet, level: str, shape: RecordShape = WHOLE) -> None:
+    def __init__(self, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> None:
+        level = form.level
         self.entity_set = entity_set
+        self.form = form
         self.level = level
         self.shape = shape
-        self.media_type = f"application/json;odata.metadata={level}".encode()
+        self.media_type = form.media_type
         control = ("@odata.id",) if shape.address else _CONTROL[level]
         kind = entity_set.type
-        fields = _fields(entity_set, level, shape)
+        fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
         self._whole = shape.names is None and not shape.derived and level != FULL
         self._linked = tuple(kind.related) if level == FULL and not shape.address else ()
@@ -60,11 +63,11 @@ class RecordWriter:
             names += _nested_names(each)
         self._alone = _struct(kind.name, names if level == NONE else ["@odata.context", *names])
         self._listed = _struct(kind.name, names)
-        self._converted: list[tuple[int, Callable[[Stored], Wire]]] = [
-            (number, each.type.to_wire)
-            for number, each in enumerate(kind.properties)
-            if each.type.to_wire is not None
-        ]
+        self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
+        for number, held in enumerate(kind.properties):
+            to_wire = _to_wire(held.type, form)
+            if to_wire is not None:
+                self._converted.append((number, to_wire))
         self._key_at = kind.position[kind.key] + 1
         self._key_quoted = kind.key_property.type.quoted
 
@@ -90,6 +93,10 @@ class RecordWriter:
         if self._key_quoted:
             shown = quote("'" + shown.replace("'", "''") + "'", safe="'")
         return f"{set_url(base_url, self.entity_set, company)}({shown})"
+
+    def count(self, number: int) -> Wire:
+        """A number of records, which is an Edm.Int64, as the format has it."""
+        return str(number) if self.form.ieee754 else number
 
     def context(self, base_url: str, company: Company | None) -> str:
         """The context URL of a collection of these records."""
@@ -169,15 +176,19 @@ _Source = int | Callable[[Row], Wire | None]
 """Where a field's value comes from: the place in the row, or what makes it of the row."""
 
 
-def _fields(entity_set: EntitySet, level: str, shape: RecordShape) -> list[tuple[str, _Source]]:
+def _to_wire(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
+    return held.to_ieee754_wire if form.ieee754 else held.to_wire
+
+
+def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
     kind = entity_set.type
     names = kind.by_name if shape.names is None else shape.names
     fields: list[tuple[str, _Source]] = []
     for name in names:
         held = kind.by_name[name].type
-        if level == FULL and held.edm_name not in _SELF_EVIDENT:
+        if form.level == FULL and held.edm_name not in _SELF_EVIDENT:
             fields.append((f"{name}@odata.type", _constant(f"#{held.edm_name[4:]}")))
-        fields.append((name, _source(kind.position[name] + 1, held.to_wire)))
+        fields.append((name, _source(kind.position[name] + 1, _to_wire(held, form))))
     for each in shape.derived:
         at = len(kind.properties) + 1 + each.place
         fields.append((each.name, _source(at, each.to_wire)))
@@ -214,10 +225,11 @@ def reference_body(base_url: str, link: str) -> bytes:
     return _encode({"@odata.context": f"{base_url}/$metadata#$ref", "@odata.id": link})
 
 
-def property_body(base_url: str, link: str, held: Property, stored: Stored, level: str) -> bytes:
+def property_body(base_url: str, link: str, held: Property, stored: Stored, form: Format) -> bytes:
     """A property as JSON (OData JSON Format 4.01, section 11), of the record at a link."""
-    wire = stored if held.type.to_wire is None else held.type.to_wire(stored)
-    if level == NONE:
+    to_wire = _to_wire(held.type, form)
+    wire = stored if to_wire is None else to_wire(stored)
+    if form.level == NONE:
         return _encode({"value": wire})
     path = link.removeprefix(base_url).lstrip("/")
     return _encode({"@odata.context": f"{base_url}/$metadata#{path}/{held.name}", "value": wire})

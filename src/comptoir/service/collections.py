@@ -63,7 +63,7 @@ class Collections:
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        records = record_writer(context.entity_set, context.records.level, ADDRESS)
+        records = record_writer(context.entity_set, context.records.form, ADDRESS)
         subset = await self._subset(context)
         return await self.page(msgspec.structs.replace(context, records=records), subset)
 

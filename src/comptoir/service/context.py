@@ -10,6 +10,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.target import Company, Target
+from comptoir.request.accept import Format
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
@@ -51,9 +52,9 @@ class Runtime:
 
 
 @lru_cache(1_000)
-def record_writer(entity_set: EntitySet, level: str, shape: RecordShape = WHOLE) -> RecordWriter:
-    """What writes a set's records at a metadata level in a shape."""
-    return RecordWriter(entity_set, level, shape)
+def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> RecordWriter:
+    """What writes a set's records in a format and a shape."""
+    return RecordWriter(entity_set, form, shape)
 
 
 class Context(msgspec.Struct):

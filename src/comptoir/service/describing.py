@@ -1,15 +1,13 @@
 """What the service says of itself: the service document and the metadata document."""
 
-from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.abilities import Abilities
-from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
+from comptoir.metadata.csdl import MEDIA_TYPES, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
-from comptoir.request.negotiation import best_liked
-from comptoir.request.options import QueryOptions, parse_options
+from comptoir.request.accept import media_type
+from comptoir.request.options import parse_options
 from comptoir.response.answer import Answer
 from comptoir.service.context import Context, Runtime, allow_options
 
-_FORMATS = {"xml": XML, "json": JSON, XML: XML, JSON: JSON}
 _DESCRIBING = frozenset({"$format"})
 
 
@@ -32,31 +30,16 @@ class Describing:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is liked better."""
         options = parse_options(context.request.query)
         allow_options(options, _DESCRIBING, "the metadata document")
-        media_type = _media_type(context, options)
-        max_version = context.request.headers.get(b"odata-maxversion", b"").decode("latin-1")
-        version = csdl_version(media_type, max_version or None)
+        headers = context.request.headers
+        found = media_type(headers, MEDIA_TYPES, options.format)
+        max_version = headers.get(b"odata-maxversion", b"").decode("latin-1")
+        version = csdl_version(found, max_version or None)
         body = metadata_document(
             self._model,
             self._abilities,
-            media_type,
+            found,
             version,
             under_company=context.target.company_id is not None,
         )
-        headers = [(b"content-type", media_type.encode()), (b"odata-version", version.encode())]
-        return Answer(200, headers, body)
-
-
-def _media_type(context: Context, options: QueryOptions) -> str:
-    if options.format is not None:
-        wanted = options.format.partition(";")[0].strip().lower()
-        found = _FORMATS.get(wanted)
-    else:
-        accept = context.request.headers.get(b"accept")
-        found = best_liked(None if accept is None else accept.decode("latin-1"), MEDIA_TYPES)
-    if found is None:
-        raise Refusal(
-            NOT_ACCEPTABLE,
-            "$metadata comes as application/xml or application/json. Accept one of them.",
-            target="Accept" if options.format is None else "$format",
-        )
-    return found
+        told = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
+        return Answer(200, told, body)

@@ -10,6 +10,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.plan.expand import Expansion
 from comptoir.plan.read import Row
 from comptoir.plan.related import RelatedPlan
+from comptoir.request.accept import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.records import Extra, Extras, RecordWriter
 from comptoir.response.shape import Nested
@@ -65,12 +66,12 @@ class Expander:
             counts = await self._store.related_counts(plan, self._context.request.patience)
         related: Mapping[Stored, _Related] = {}
         if values and nested.kind != "count":
-            related = await self._related(records.level, expansion, nested, values)
+            related = await self._related(records.form, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
             if nested.counted or nested.kind == "count":
-                extra.append(counts.get(row[own], 0))
+                extra.append(records.count(counts.get(row[own], 0)))
             if nested.kind != "count":
                 found = related.get(row[own], _NOTHING)
                 if nested.collection:
@@ -82,7 +83,7 @@ class Expander:
         return fields
 
     async def _related(
-        self, level: str, expansion: Expansion, nested: Nested, values: tuple[Stored, ...]
+        self, form: Format, expansion: Expansion, nested: Nested, values: tuple[Stored, ...]
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
         most = max(1, min(ROWS // len(values), self._settings.page_size))
@@ -96,7 +97,7 @@ class Expander:
         joined = nested.entity_set.type.position[expansion.navigation.on[1]] + 1
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        writer = record_writer(nested.entity_set, level, nested.shape)
+        writer = record_writer(nested.entity_set, form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
         built = iter(writer.built(self._base_url, self._context.company, shown, extras))
         return {

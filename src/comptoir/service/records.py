@@ -90,7 +90,7 @@ class Records:
                 200, [*headers, _etag(context, found)], held.type.to_text(stored).encode()
             )
         link = context.records.link(self._base_url, context.company, found)
-        body = property_body(self._base_url, link, held, stored, context.records.level)
+        body = property_body(self._base_url, link, held, stored, context.records.form)
         return Answer(200, [*context.headers(), _etag(context, found)], body)
 
     async def _plain(self, context: Context, what: str) -> Row | None:

@@ -5,7 +5,8 @@ from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.request.headers import NO_HEADERS, metadata_level
+from comptoir.request.accept import answer_format
+from comptoir.request.headers import NO_HEADERS
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
@@ -79,7 +80,7 @@ class Service:
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
         headers = NO_HEADERS if target.shape in FORMATS_OF_THEIR_OWN else request.headers
-        writer = record_writer(target.entity_set, metadata_level(headers))
+        writer = record_writer(target.entity_set, answer_format(headers))
         if not target.entity_set.per_company and not target.hops:
             company = None
         return Context(request, target, company, writer), verb

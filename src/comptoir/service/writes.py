@@ -13,7 +13,8 @@ from comptoir.plan.write import (
     bind_replace,
     bind_update,
 )
-from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol, require_json
+from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
+from comptoir.request.media import require_json
 from comptoir.request.options import parse_options
 from comptoir.request.payload import parse_object
 from comptoir.request.preferences import MINIMAL, preferences
@@ -80,7 +81,7 @@ class Writes:
     async def _create(self, context: Context) -> WritePlan:
         request, entity_set = context.request, context.entity_set
         refuse_options(parse_options(request.query), "a create")
-        require_json(request.headers)
+        ieee754 = require_json(request.headers)
         content = await request.read_body()
         guard = entity_tags(request.headers, b"if-match") if entity_set.create_guarded else None
         must_not_exist = _excludes_any(_if_none_match(request.headers))
@@ -90,7 +91,7 @@ class Writes:
                 f"Creating in {entity_set.name} needs If-Match; send the tag of the record with "
                 "that key if there is one, * otherwise, or If-None-Match: *."
             )
-        values = bind_create(entity_set.type, parse_object(content))
+        values = bind_create(entity_set.type, parse_object(content), ieee754=ieee754)
         by = request.principal.subject
         return CreatePlan(entity_set, context.under(), values, by, guard, must_not_exist)
 
@@ -98,7 +99,7 @@ class Writes:
         """An update or a replacement; with If-None-Match: * a create under the key in the path."""
         request, entity_set = context.request, context.entity_set
         refuse_options(parse_options(request.query), "an update")
-        require_json(request.headers)
+        ieee754 = require_json(request.headers)
         content = await request.read_body()
         if_match = entity_tags(request.headers, b"if-match")
         if_none_match = _if_none_match(request.headers)
@@ -117,10 +118,10 @@ class Writes:
         if if_match is None:
             # another key in the body is ignored
             body.pop(entity_set.type.key, None)
-            values = bind_create(entity_set.type, body, key)
+            values = bind_create(entity_set.type, body, key, ieee754=ieee754)
             return CreatePlan(entity_set, company, values, by, must_not_exist=True)
         replaces = request.method == "PUT"
-        values = (bind_replace if replaces else bind_update)(entity_set.type, body)
+        values = (bind_replace if replaces else bind_update)(entity_set.type, body, ieee754=ieee754)
         return UpdatePlan(
             entity_set, company, key, values, if_match, by, if_none_match, replaces=replaces
         )

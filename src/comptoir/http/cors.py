@@ -1,0 +1,109 @@
+"""Requests by scripts of other sites (Fetch Standard, section 3.2: the CORS protocol).
+
+Answers never allow credentials: a script has a bearer token or gets nothing, so no cookie of a
+user's browser can be abused, and even `*` gives away nothing by itself.
+"""
+
+from typing import Self
+
+from starlette.types import Scope
+
+from comptoir.config import Settings
+from comptoir.request.headers import combined
+from comptoir.response.answer import Answer, Header
+
+ANY = "*"
+METHODS = b"GET, HEAD, POST, PATCH, PUT, DELETE"
+MAX_AGE_SECONDS = 7_200
+"""How long a browser may remember a preflight; none remembers longer."""
+
+SENT = frozenset(
+    {
+        b"accept",
+        b"accept-charset",
+        b"accept-language",
+        b"authorization",
+        b"cache-control",
+        b"client-request-id",
+        b"content-id",
+        b"content-language",
+        b"content-type",
+        b"dataserviceversion",
+        b"if-match",
+        b"if-modified-since",
+        b"if-none-match",
+        b"maxdataserviceversion",
+        b"odata-isolation",
+        b"odata-maxversion",
+        b"odata-version",
+        b"pragma",
+        b"prefer",
+        b"repeatability-client-id",
+        b"repeatability-first-sent",
+        b"repeatability-request-id",
+        b"return-client-request-id",
+        b"sap-cancel-on-close",
+        b"sap-contextid",
+        b"sap-contextid-accept",
+        b"sap-statistics",
+        b"traceparent",
+        b"tracestate",
+        b"x-correlation-id",
+        b"x-csrf-token",
+        b"x-ms-client-request-id",
+        b"x-request-id",
+        b"x-requested-with",
+    }
+)
+"""The headers that a script may send: those that the service heeds and those that libraries add."""
+
+_READ = (
+    b"ETag, Location, OData-EntityId, OData-Version, Preference-Applied, Repeatability-Result, "
+    b"Retry-After, WWW-Authenticate, X-Request-Id"
+)
+_EXPOSED: Header = (b"access-control-expose-headers", _READ)
+
+
+class Cors:
+    """Tells browsers which sites' scripts may read the answers."""
+
+    def __init__(self, origins: frozenset[str]) -> None:
+        self._any = ANY in origins
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self | None:
+        """By the settings; None when no other site's scripts are let in."""
+        origins = settings.origins
+        return cls(origins) if origins else None
+
+    def preflight(self, scope: Scope) -> Answer | None:
+        """The answer to a browser that asks before it lets a script send; None for all others."""
+        if scope["method"] != "OPTIONS":
+            return None
+        headers = combined(scope["headers"])
+        origin = headers.get(b"origin")
+        if b"access-control-request-method" not in headers or not self._allows(origin):
+            return None
+        asked = headers.get(b"access-control-request-headers", b"").lower().split(b",")
+        allowed = b", ".join(sorted(SENT.intersection(each.strip() for each in asked)))
+        given: list[Header] = [
+            (b"access-control-allow-methods", METHODS),
+            (b"access-control-max-age", b"%d" % MAX_AGE_SECONDS),
+        ]
+        if allowed:
+            given.append((b"access-control-allow-headers", allowed))
+        return Answer(204, given)
+
+    def headers(self, scope: Scope) -> list[Header]:
+        """What is added to every answer, refusals included: else a browser hides why."""
+        if self._any:
+            return [(b"access-control-allow-origin", b"*"), _EXPOSED]
+        varies: Header = (b"vary", b"Origin")
+        origin = combined(scope["headers"]).get(b"origin")
+        if origin is None or not self._allows(origin):
+            return [varies]
+        return [(b"access-control-allow-origin", origin), _EXPOSED, varies]
+
+    def _allows(self, origin: bytes | None) -> bool:
+        return origin is not None and (self._any or origin in self._origins)

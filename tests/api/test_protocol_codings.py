@@ -1,0 +1,144 @@
+"""Content codings: which is chosen, what is worth it, and that nothing but the form changes."""
+
+import gzip
+
+import pytest
+
+from support.client import record
+from support.codings import decoded
+from support.office import Company
+from support.refusals import refusal
+
+PAGE = "shippingAgentsExt"
+
+
+@pytest.fixture(scope="module")
+def agents(service: object, stocked: Company) -> Company:
+    """A company with two hundred shipping agents more, so that a page is streamed."""
+    stocked.load(PAGE, *({"code": f"A{n}", "name": f"Agent {n}"} for n in range(200)))
+    return stocked
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip", "gzip"),
+        ("GZip", "gzip"),
+        ("x-gzip", "gzip"),
+        ("gzip, deflate", "gzip"),
+        ("gzip, deflate, br", "gzip"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("zstd", "zstd"),
+        ("gzip;q=1.0, zstd;q=0.5", "gzip"),
+        ("gzip;q=0.001", "gzip"),
+        ("gzip;q=0.5, identity;q=0.4", "gzip"),
+        ("*", "zstd"),
+        ("*, zstd;q=0", "gzip"),
+        ("*;q=0.1, gzip", "gzip"),
+        ("identity;q=0, gzip", "gzip"),
+        ("*;q=0, gzip", "gzip"),
+        ("", None),
+        ("identity", None),
+        ("br", None),
+        ("deflate, compress", None),
+        ("gzip;q=0", None),
+        ("gzip;q=0, zstd;q=0.0", None),
+        ("gzip;q=0.5, identity", None),
+        ("*;q=0, identity", None),
+        (",;=", None),
+    ],
+)
+def test_the_best_of_the_accepted_codings_is_sent(
+    accepted: str, coding: str | None, agents: Company
+) -> None:
+    plain = agents.get(PAGE, headers={"Accept-Encoding": "identity"})
+
+    answer = agents.get(PAGE, headers={"Accept-Encoding": accepted})
+
+    assert answer.headers.get("content-encoding") == coding
+    assert answer.headers["vary"] == "Accept-Encoding"
+    assert decoded(answer.content) == plain.content
+
+
+@pytest.mark.parametrize(
+    "accepted", ["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0", "br, *;q=0", "*;q=0.0, x"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_none_of_the_codings_is_406(method: str, accepted: str, company: Company) -> None:
+    body = None if method == "GET" else {"code": "NEW"}
+
+    answer = company.request(method, PAGE, body=body, headers={"Accept-Encoding": accepted})
+
+    refusal(answer, "Request_NotAcceptable", "Accept-Encoding")
+    assert company.changes() == []
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_a_record_is_compressed_where_it_saves_a_packet(coding: str, company: Company) -> None:
+    short = company.post("contactsExt", {"displayName": "x"})
+    long = company.post("contactsExt", {"displayName": "x", "addressLine1": "street " * 100})
+    headers = {"Accept-Encoding": coding}
+
+    for created, coded in ((short, None), (long, coding)):
+        read = company.get(f"contactsExt({record(created, 201)['id']})", headers=headers)
+        assert read.headers.get("content-encoding") == coded
+        assert read.headers.get("vary") == (coded and "Accept-Encoding")
+        assert decoded(read.content) == created.content.replace(b"", b"")
+        assert read.headers["etag"] == created.headers["etag"]
+
+
+def test_a_client_that_takes_nothing_as_it_is_gets_even_errors_compressed(
+    company: Company,
+) -> None:
+    headers = {"Accept-Encoding": "zstd, identity;q=0"}
+
+    answer = company.get("contactsExt", "$filter=nonsense", headers)
+
+    assert answer.status_code == 400
+    assert answer.headers["content-encoding"] == "zstd"
+    assert b"BadRequest_InvalidRequestUrl" in decoded(answer.content)
+
+
+def test_what_has_not_changed_has_no_body_to_compress(company: Company) -> None:
+    created = company.post("contactsExt", {"displayName": "x" * 2_000})
+    path = f"contactsExt({record(created, 201)['id']})"
+    headers = {"Accept-Encoding": "zstd, identity;q=0", "If-None-Match": created.headers["etag"]}
+
+    answer = company.get(path, headers=headers)
+
+    assert (answer.status_code, answer.content) == (304, b"")
+    assert "content-encoding" not in answer.headers
+    assert answer.headers["vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
+@pytest.mark.parametrize("query", ["$top=100", "$top=1", "$filter=code eq 'none'"])
+def test_head_has_the_headers_of_get_in_every_coding(
+    query: str, coding: str, agents: Company
+) -> None:
+    headers = {"Accept-Encoding": coding}
+    read, head = (
+        agents.request(method, PAGE, query, headers=headers) for method in ("GET", "HEAD")
+    )
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers.keys() == read.headers.keys()
+    for name in read.headers.keys() - {"x-request-id"}:
+        assert head.headers[name] == read.headers[name]
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "GZIP, gzip", "nonsense"])
+def test_a_compressed_body_is_415_and_never_unpacked(coding: str, company: Company) -> None:
+    body = gzip.compress(b'{"displayName": "x"}')
+
+    answer = company.post("contactsExt", body, {"Content-Encoding": coding})
+
+    refusal(answer, "Request_UnsupportedMediaType", "Content-Encoding")
+    assert answer.headers["accept-encoding"] == "identity"
+    assert company.changes() == []
+
+
+def test_a_body_that_is_coded_by_nothing_is_read(company: Company) -> None:
+    answer = company.post("contactsExt", {"displayName": "x"}, {"Content-Encoding": "Identity"})
+
+    assert record(answer, 201)["displayName"] == "x"

@@ -1,0 +1,221 @@
+"""Formats: how Accept is weighed, and numbers that do not fit a double as texts."""
+
+import msgspec
+import pytest
+
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+from support.samples import PATHS
+
+AGENT = PATHS["shippingAgentsExt"]
+MINIMAL = "application/json;odata.metadata=minimal"
+NONE = "application/json;odata.metadata=none"
+FULL = "application/json;odata.metadata=full"
+IEEE754 = "application/json;IEEE754Compatible=true"
+
+POWER_QUERY = (
+    "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,"
+    "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("", MINIMAL),
+        (", ;", MINIMAL),
+        (f"{NONE};q=0.5, {FULL};q=0.9", FULL),
+        (f"{NONE}, {FULL}", NONE),
+        (f"{FULL};q=0.2, */*;q=0.1", FULL),
+        (f"{FULL};q=0.1, */*;q=0.2", MINIMAL),
+        (f"text/html, {NONE};q=0.001", NONE),
+        (f"{NONE};q=0, */*", MINIMAL),
+        (f"{FULL};Q=0.3, application/*;q=0.5, */*;q=0.1", MINIMAL),
+        ("application/json;odata=verbose, application/json;q=0.1", MINIMAL),
+        (POWER_QUERY, MINIMAL),
+        ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", MINIMAL),
+        ("application/json;odata.metadata=FULL", FULL),
+        ("application/json;METADATA=full", FULL),
+        ('application/json;odata.metadata="full"', FULL),
+        ("application/json ; odata.metadata = full ; q=1", FULL),
+        ("application/json;q=1;unknown=1", MINIMAL),
+        ("application/json;odata.streaming=true", f"{MINIMAL};odata.streaming=true"),
+        ("application/json;streaming=true", f"{MINIMAL};odata.streaming=true"),
+        ("application/json;odata.streaming=false", MINIMAL),
+        ("application/json;charset=utf-8", f"{MINIMAL};charset=utf-8"),
+        ("application/json;charset=UTF-8;ExponentialDecimals=true", f"{MINIMAL};charset=utf-8"),
+        (IEEE754, f"{MINIMAL};IEEE754Compatible=true"),
+        ("application/json;ieee754compatible=TRUE", f"{MINIMAL};IEEE754Compatible=true"),
+        (
+            "application/json;charset=utf-8;IEEE754Compatible=true;metadata=none;streaming=true",
+            f"{NONE};odata.streaming=true;IEEE754Compatible=true;charset=utf-8",
+        ),
+    ],
+)
+def test_the_best_of_the_accepted_formats_is_sent_and_named(
+    accept: str, media: str, stocked: Company
+) -> None:
+    for path in (AGENT, "shippingAgentsExt"):
+        answer = stocked.get(path, headers={"Accept": accept})
+
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-type"] == media
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/json;q=0, */*",
+        "application/*;q=0, */*",
+        "*/*;q=0",
+        "*/*;q=0.000",
+        "application/json;charset=iso-8859-1",
+        "application/json;odata=verbose",
+        "application/json;unknown=1",
+        "application/json;IEEE754Compatible=perhaps",
+        "application/json;odata.metadata",
+        "application/atom+xml",
+        "json",
+        "*",
+        '"application/json"',
+    ],
+)
+def test_what_no_format_fits_is_406(accept: str, stocked: Company) -> None:
+    answer = stocked.get(AGENT, headers={"Accept": accept})
+
+    refusal(answer, "Request_NotAcceptable", "Accept")
+
+
+@pytest.mark.parametrize(
+    "charset", ["utf-8", "UTF-8", "*", "iso-8859-1, utf-8;q=0.7, *;q=0.1", "x, *;q=0.1", ""]
+)
+def test_utf_8_is_the_charset(charset: str, stocked: Company) -> None:
+    assert stocked.get(AGENT, headers={"Accept-Charset": charset}).status_code == 200
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-8;q=0, *", "*;q=0", "utf-16"])
+def test_another_charset_is_406(charset: str, stocked: Company) -> None:
+    answer = stocked.get(AGENT, headers={"Accept-Charset": charset})
+
+    refusal(answer, "Request_NotAcceptable", "Accept-Charset")
+
+
+@pytest.mark.parametrize("level", ["minimal", "none", "full"])
+def test_decimals_and_counts_are_texts_where_ieee754_is_asked_for(
+    level: str, stocked: Company
+) -> None:
+    """Edm.Int32 fits a double and stays a number (OData JSON Format 4.01, 3.2)."""
+    accept = f"{IEEE754};odata.metadata={level}"
+
+    answer = stocked.get(
+        "salesPricesExt", "$count=true", {"Accept": accept, "OData-Version": "4.0"}
+    )
+
+    assert b'"@odata.count":"1"' in answer.content
+    for part in (b'"entryNo":17', b'"quantity":"2"', b'"unitPrice":"33.6442"'):
+        assert part in answer.content
+    alone = stocked.get(PATHS["customersExt"], headers={"Accept": accept})
+    for part in (b'"balanceDue":"1234.5"', b'"creditLimit":"50000"', b'"taxLiable":true'):
+        assert part in alone.content
+
+
+def test_a_single_decimal_is_a_text_too(stocked: Company) -> None:
+    path = f"{PATHS['salesPricesExt']}/unitPrice"
+
+    assert b'"value":"33.6442"' in stocked.get(path, headers={"Accept": IEEE754}).content
+    assert b'"value":33.6442' in stocked.get(path).content
+
+
+def test_decimals_and_counts_are_numbers_otherwise(stocked: Company) -> None:
+    stocked.get("salesPricesExt", headers={"Accept": IEEE754})
+
+    answer = stocked.get("salesPricesExt", "$count=true", {"Accept": f"{IEEE754[:-4]}false"})
+
+    for part in (b'"@odata.count":1,', b'"quantity":2,', b'"unitPrice":33.6442,'):
+        assert part in answer.content
+
+
+@pytest.mark.parametrize(
+    ("sent", "back"),
+    [
+        ('"1234567890123.12345"', "1234567890123.12345"),
+        ('"-0.50"', "-0.5"),
+        ('"0"', "0"),
+        ("2.5", "2.5"),
+        ("7", "7"),
+    ],
+)
+@pytest.mark.parametrize("media", [IEEE754, "Application/JSON; ieee754compatible=true"])
+def test_a_body_says_that_its_decimals_are_texts(
+    media: str, sent: str, back: str, specimens: Company
+) -> None:
+    body = f'{{"code": "a", "amount": {sent}}}'.encode()
+
+    created = specimens.post("specimensExt", body, {"Content-Type": media, "Accept": IEEE754})
+
+    assert record(created, 201)["amount"] == back
+    path = f"specimensExt({record(created, 201)['id']})"
+    for method in ("PATCH", "PUT"):
+        replaced = b'{"code": "a", "amount": "%d.5"}' % len(method)
+        headers = {"Content-Type": media, "If-Match": "*"}
+        changed = specimens.request(method, path, body=replaced, headers=headers)
+        assert record(changed)["amount"] == len(method) + 0.5
+
+
+@pytest.mark.parametrize(
+    ("media", "name", "value"),
+    [
+        ("application/json", "amount", '"1.5"'),
+        ("application/json;IEEE754Compatible=false", "amount", '"1.5"'),
+        (IEEE754, "amount", '""'),
+        (IEEE754, "amount", '"one"'),
+        (IEEE754, "amount", '" 1"'),
+        (IEEE754, "amount", '"1,5"'),
+        (IEEE754, "amount", '"NaN"'),
+        (IEEE754, "amount", '"INF"'),
+        (IEEE754, "amount", '"0.000001"'),
+        (IEEE754, "amount", '"1e400"'),
+        (IEEE754, "amount", '"' + "9" * 100_000 + '"'),
+        (IEEE754, "amount", "null"),
+        (IEEE754, "amount", "true"),
+        (IEEE754, "rank", '"1"'),
+    ],
+)
+def test_a_text_that_is_no_decimal_is_400(
+    media: str, name: str, value: str, specimens: Company
+) -> None:
+    body = f'{{"code": "a", "{name}": {value}}}'.encode()
+
+    answer = specimens.post("specimensExt", body, {"Content-Type": media})
+
+    refusal(answer, "BadRequest", name)
+    assert specimens.changes() == []
+
+
+@pytest.mark.parametrize(
+    "media",
+    [
+        "application/json;odata=verbose",
+        "application/json;odata.metadata=some",
+        "application/json;IEEE754Compatible=yes",
+        "application/json, application/json",
+        'application/json;charset="utf-8',
+    ],
+)
+def test_a_body_of_an_unknown_form_is_415(media: str, company: Company) -> None:
+    answer = company.post("contactsExt", {"displayName": "x"}, {"Content-Type": media})
+
+    refusal(answer, "Request_UnsupportedMediaType", "Content-Type")
+    assert company.changes() == []
+
+
+def test_streaming_keeps_control_information_in_front(stocked: Company) -> None:
+    """What `odata.streaming=true` promises (OData JSON Format 4.01, 4.4)."""
+    accept = "application/json;odata.metadata=full;odata.streaming=true"
+    answer = stocked.get(AGENT, headers={"Accept": accept})
+
+    names = list(msgspec.json.decode(answer.content, type=dict[str, object]))
+    assert names[0] == "@odata.context"
+    controls = [name.startswith("@") for name in names]
+    assert controls == sorted(controls, reverse=True)

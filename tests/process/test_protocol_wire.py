@@ -1,0 +1,141 @@
+"""What only a socket shows: pieces of streams, answers without a body, clients that are slow."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from process.conftest import StartServer
+from support.codings import decoder
+from support.office import Company
+from support.refusals import refusal
+from support.server import Server
+from support.wire import ask, head, read_answer, send
+
+RECORDS = 500
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    company = server.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 50} for n in range(RECORDS)))
+    return company
+
+
+def request(server: Server, company: Company, method: str, headers: dict[str, str]) -> bytes:
+    path = company.root.removeprefix(server.origin.root)
+    given = {"Authorization": f"Bearer {company.token}", **headers}
+    return head(method, f"{path}/shippingAgentsExt", given)
+
+
+def chunks(connection: socket.socket) -> Iterator[bytes]:
+    """The chunks of a chunked answer, behind its head."""
+    with connection.makefile("rb") as stream:
+        while stream.readline() != b"\r\n":
+            pass
+        while size := int(stream.readline(), 16):
+            yield stream.read(size)
+            stream.readline()
+        stream.readline()
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_each_slice_of_a_page_can_be_read_when_it_comes(
+    coding: str, server: Server, company: Company
+) -> None:
+    """Pieces are flushed: none waits in the compressor for the next."""
+    expected = company.get("shippingAgentsExt").content
+    reader, plain, pieces = decoder(coding), b"", 0
+    with server.connect() as connection:
+        send(connection, request(server, company, "GET", {"Accept-Encoding": coding}))
+        for piece in chunks(connection):
+            pieces += 1
+            read = reader.decompress(piece)
+            assert read or reader.eof
+            plain += read
+            assert reader.eof or plain.endswith((b"}", b"["))
+
+    assert pieces > RECORDS / 50
+    assert plain == expected
+    assert reader.eof
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
+def test_head_of_a_stream_has_no_body_and_leaves_the_connection_in_order(
+    coding: str, server: Server, company: Company
+) -> None:
+    headers = {"Accept-Encoding": coding}
+    with server.connect() as connection:
+        send(connection, request(server, company, "HEAD", headers) * 2)
+        send(connection, head("GET", "/healthz", {"Connection": "close"}))
+        with connection.makefile("rb") as stream:
+            heads = stream.read().split(b"\r\n\r\n")
+
+    assert [each.split(b"\r\n")[0] for each in heads[:3]] == [b"HTTP/1.1 200 OK"] * 3
+    assert heads[3:] == [b"ok\n"]
+    for each in heads[:2]:
+        assert b"content-length" not in each
+        assert (b"content-encoding: " + coding.encode() in each) == (coding != "identity")
+
+
+def test_a_request_that_does_not_end_is_408(start_server: StartServer) -> None:
+    """In its head or in its body; the one that comes in time is answered on the same server."""
+    server = start_server(request_seconds=0.5)
+    company = server.new_company()
+    body = request(
+        server, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
+    )
+    for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
+        with server.connect() as connection:
+            answer = ask(connection, begun)
+
+            refusal(answer, "Request_Timeout")
+            assert answer.headers["connection"] == "close"
+            assert connection.recv(1) == b""
+
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(start_server: StartServer) -> None:
+    server = start_server(request_seconds=0.5)
+    with server.connect() as connection:
+        connection.settimeout(0.1)
+        received = b""
+        while not received:
+            send(connection, b"G")
+            try:
+                received = connection.recv(12)
+            except TimeoutError:
+                continue
+
+    assert received in (b"HTTP/1.1 408", b"HTTP/1.1 400")
+
+
+def test_a_connection_on_which_nothing_comes_is_closed(start_server: StartServer) -> None:
+    server = start_server(request_seconds=0.5)
+    with server.connect() as connection:
+        assert connection.recv(1) == b""
+
+
+def test_only_what_a_client_sends_is_timed(start_server: StartServer) -> None:
+    """It may read slowly, and pause between two requests."""
+    server = start_server(request_seconds=0.5)
+    company = server.new_company()
+    # more than the buffers on the way hold
+    company.load(
+        "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
+    )
+    path = company.root.removeprefix(server.origin.root)
+    headers = {"Authorization": f"Bearer {company.token}", "Prefer": "maxpagesize=4000"}
+    with server.connect() as connection:
+        send(connection, head("GET", f"{path}/contactsExt", headers))
+        pass_the_time(server)
+        assert read_answer(connection).content.endswith(b"]}")
+        pass_the_time(server)
+        assert ask(connection, head("GET", "/healthz", {})).content == b"ok\n"
+
+
+def pass_the_time(server: Server) -> None:
+    """Wait as long as a request may take: a connection on which nothing comes ends then."""
+    with server.connect() as idle:
+        assert idle.recv(1) == b""

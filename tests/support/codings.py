@@ -1,0 +1,38 @@
+"""Bodies as they came over the wire, and what they hold."""
+
+import sys
+import zlib
+from typing import Protocol
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Decoder(Protocol):
+    """Gives what can be read of a body so far."""
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+    @property
+    def eof(self) -> bool: ...
+
+
+def decoder(coding: str) -> Decoder:
+    """Reads a body of this coding, piece by piece."""
+    return zstd.ZstdDecompressor() if coding == "zstd" else zlib.decompressobj(wbits=31)
+
+
+def decoded(content: bytes) -> bytes:
+    """A whole body, of whatever coding its first bytes tell, after clients that decode some."""
+    for coding, magic in (("zstd", _ZSTD_MAGIC), ("gzip", _GZIP_MAGIC)):
+        if content.startswith(magic):
+            reader = decoder(coding)
+            plain = reader.decompress(content)
+            assert reader.eof
+            return plain
+    return content
