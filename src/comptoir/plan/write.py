@@ -28,6 +28,19 @@ class Values(msgspec.Struct, frozen=True):
     key_is_made: bool = False
 
 
+class Repeat(msgspec.Struct, frozen=True):
+    """By what a write is known that is sent again: the ids, and a digest of what was sent.
+
+    `at` is when it came. Such writes that came before `forget_before` need not be known any more.
+    """
+
+    request_id: str
+    client_id: str
+    digest: str
+    at: str
+    forget_before: str
+
+
 class CreatePlan(msgspec.Struct, frozen=True):
     """A record to be created, by whom, and the tags that must hold for one of the same key.
 
@@ -40,6 +53,7 @@ class CreatePlan(msgspec.Struct, frozen=True):
     by: str
     if_match: EntityTags | None = None
     must_not_exist: bool = False
+    repeat: Repeat | None = None
 
     @property
     def key(self) -> Stored | None:
@@ -61,6 +75,7 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     by: str
     if_none_match: EntityTags | None = None
     replaces: bool = False
+    repeat: Repeat | None = None
 
 
 class DeletePlan(msgspec.Struct, frozen=True):
@@ -72,15 +87,22 @@ class DeletePlan(msgspec.Struct, frozen=True):
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
+    repeat: Repeat | None = None
 
 
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
-def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = None) -> Values:
+def bind_create(
+    kind: EntityType,
+    body: dict[str, Json],
+    key: Stored | None = None,
+    spare_key: str | None = None,
+) -> Values:
     """Check a body from which a record is created; computed properties in it are ignored.
 
-    `key` is the record's key when the body does not give it. Without either, a Guid is made.
+    `key` is the record's key, whatever the body says. Where neither gives one that is a Guid, the
+    record has the `spare_key`, or else a new one.
     """
     given, faults = _bind(kind, body, creating=True)
     if key is not None:
@@ -94,8 +116,8 @@ def bind_create(kind: EntityType, body: dict[str, Json], key: Stored | None = No
     faults += _left_out(kind, {*body, *given})
     makes_key = kind.key not in given and isinstance(kind.key_property.type, Guid)
     if makes_key:
-        given[kind.key] = str(uuid4())
-    return Values(given, _refusal(faults), makes_key)
+        given[kind.key] = spare_key or str(uuid4())
+    return Values(given, _refusal(faults), key_is_made=makes_key and spare_key is None)
 
 
 def bind_update(kind: EntityType, body: dict[str, Json]) -> Values:
