@@ -10,10 +10,20 @@ from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import Guid
-from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    NOT_IMPLEMENTED,
+    PARAM_NOT_PROVIDED,
+    ErrorDetail,
+    ErrorKind,
+    Refusal,
+)
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
 from comptoir.request.headers import EntityTags
+
+TOLD = 20
+"""How many faults of a body are told; the rest of it is not looked at."""
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -139,9 +149,11 @@ def _bind(
     given: dict[str, Stored] = {}
     faults: list[tuple[ErrorKind, str, str]] = []
     for name, value in body.items():
+        if len(faults) == TOLD:
+            break
         held = kind.by_name.get(name)
         if held is None:
-            faults.append(_unknown(kind, name))
+            faults.append(_nested(name) if name in kind.related else _unknown(kind, name))
         elif _is_ignored(kind, held, creating):
             continue
         elif value is None and held.required:
@@ -179,6 +191,11 @@ def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:
     return PARAM_NOT_PROVIDED, f"{held.name} {rule} Send a value for it.", held.name
 
 
+def _nested(name: str) -> tuple[ErrorKind, str, str]:
+    message = f"Related records in a body are not supported. Leave {name} out, and write its own."
+    return NOT_IMPLEMENTED, message, name
+
+
 def _unknown(kind: EntityType, name: str) -> tuple[ErrorKind, str, str]:
     near = get_close_matches(name[:100], kind.by_name, n=1)
     hint = f"Did you mean {near[0]}?" if near else "The reference lists the properties."
@@ -189,5 +206,5 @@ def _refusal(faults: list[tuple[ErrorKind, str, str]]) -> Refusal | None:
     if not faults:
         return None
     kind, message, target = faults[0]
-    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:20])
+    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:TOLD])
     return Refusal(kind, message, target=target, details=details if len(faults) > 1 else ())
