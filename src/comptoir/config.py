@@ -20,6 +20,9 @@ SettingValue = str | int | float
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
+LONGEST_REPEATABILITY = 366 * 86_400
+"""The most seconds for which writes may be known as repeats."""
+
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
 
@@ -108,6 +111,10 @@ class Settings:
     delta_seconds: float = field(
         default=30 * 86_400.0,
         metadata=_help("How long a delta link can be followed; later it is answered with 410."),
+    )
+    repeatability_seconds: float = field(
+        default=86_400.0,
+        metadata=_help("How long a write that is sent again under its id is known as a repeat."),
     )
     lock_seconds: float = field(
         default=5.0,
@@ -214,6 +221,11 @@ def _check(settings: Settings) -> None:
             continue
         if not (value > 0 and math.isfinite(value)):
             raise OperatorError(f"the setting {name} must be more than 0, not {value}.")
+    if settings.repeatability_seconds > LONGEST_REPEATABILITY:
+        raise OperatorError(
+            f"the setting repeatability_seconds must be up to {LONGEST_REPEATABILITY}, a year, not "
+            f"{settings.repeatability_seconds:g}."
+        )
     if not 0 <= settings.port <= 65_535:
         raise OperatorError(f"the setting port must be between 0 and 65535, not {settings.port}.")
     if _BASE_PATH.fullmatch(settings.base_path) is None:

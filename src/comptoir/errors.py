@@ -102,6 +102,12 @@ ENTITY_CHANGED = ErrorKind(
     "The record has changed since the tag in `If-Match` was read.",
     "Read the record again, decide again, and send its current tag.",
 )
+REPEAT_UNTRACKED = ErrorKind(
+    "Request_RepeatUntracked",
+    412,
+    "The request says that it was first sent at a time for which repeats are not known any more.",
+    "Find out whether it was done, and send it as a new request if not.",
+)
 BODY_TOO_LARGE = ErrorKind(
     "Request_BodyTooLarge",
     413,
@@ -172,6 +178,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     KEY_EXISTS,
     LINK_EXPIRED,
     ENTITY_CHANGED,
+    REPEAT_UNTRACKED,
     BODY_TOO_LARGE,
     URI_TOO_LONG,
     UNSUPPORTED_MEDIA_TYPE,

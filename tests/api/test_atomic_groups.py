@@ -15,6 +15,7 @@ from comptoir.errors import (
 )
 from support.groups import Part, run_group, shown
 from support.office import Company
+from support.repeats import repeatable
 from support.samples import PATHS, SHIPPING_AGENT, UNKNOWN
 from support.service import Service
 
@@ -169,3 +170,73 @@ def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
 
 def test_an_empty_group_has_no_answers(company: Company, service: Service) -> None:
     assert run_group(company, service.settings) == []
+
+
+def test_a_repeated_group_is_done_once(company: Company, service: Service) -> None:
+    """Its paths are the same again, though the key of the new record was not sent."""
+    parts = [
+        Part("POST", "shippingAgentsExt", {"code": "UPS"}, repeatable()),
+        Part("PATCH", "{0}", {"name": "New"}, repeatable(If_Match="*")),
+        Part("DELETE", "{0}", headers=repeatable(If_Match="*")),
+    ]
+
+    first, again = (run_group(company, service.settings, *parts) for _ in range(2))
+
+    assert [each.status for each in first] == [201, 200, 204]
+    assert again == first
+    assert all((b"repeatability-result", b"accepted") in each.headers for each in again)
+    assert [change.verb for change in company.changes()] == ["create", "update", "delete"]
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_a_group_of_which_a_part_was_done_is_refused(
+    known: int, company: Company, service: Service
+) -> None:
+    """It is done whole or not at all, so it can only be recalled whole."""
+    parts = [Part("POST", "shippingAgentsExt", {"code": code}, repeatable()) for code in "AB"]
+    run_group(company, service.settings, parts[known])
+    changed = company.changes()
+
+    with pytest.raises(GroupRefusal, match="group") as refused:
+        run_group(company, service.settings, *parts)
+
+    assert refused.value.index == 1
+    assert refused.value.refusal.headers == {"Repeatability-Result": "rejected"}
+    assert company.changes() == changed
+
+
+def test_a_refused_group_is_decided_anew(company: Company, service: Service) -> None:
+    """Also its writes that would have been done."""
+    parts = [Part("POST", "shippingAgentsExt", {"code": code}, repeatable()) for code in "AB"]
+    created = company.post("shippingAgentsExt", {"code": "B"})
+    with pytest.raises(GroupRefusal):
+        run_group(company, service.settings, *parts)
+    company.delete(f"shippingAgentsExt({created.json()['id']})", if_match="*")
+
+    answers = run_group(company, service.settings, *parts)
+
+    assert [each.status for each in answers] == [201, 201]
+    assert run_group(company, service.settings, *parts) == answers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [{}, repeatable()],
+        [repeatable(), {}],
+        [repeatable("one"), repeatable("one")],
+    ],
+)
+def test_a_group_has_an_id_for_each_request_or_none(
+    headers: list[dict[str, str]], company: Company, service: Service
+) -> None:
+    parts = [
+        Part("POST", "shippingAgentsExt", {"code": f"{number}"}, each)
+        for number, each in enumerate(headers)
+    ]
+
+    with pytest.raises(Refusal, match="Repeatability-Request-ID") as refused:
+        run_group(company, service.settings, *parts)
+
+    assert refused.value.headers == {"Repeatability-Result": "rejected"}
+    assert company.changes() == []

@@ -16,7 +16,10 @@ from support.programs import needed
 SESSIONS = [
     ROOT / "README.md",
     DOCS / "tutorial.md",
-    *(DOCS / "how-to" / f"{name}.md" for name in ("load", "tokens", "back-up", "change-log")),
+    *(
+        DOCS / "how-to" / f"{name}.md"
+        for name in ("load", "tokens", "back-up", "change-log", "retry")
+    ),
 ]
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
 START_SECONDS = 60

@@ -104,6 +104,11 @@ class Server:
     def new_company(self) -> Company:
         return self.office.add_company(self.client)
 
+    def again(self, company: Company) -> Company:
+        """The same company at the address that the server has since its last start."""
+        root = f"{self.client.root}/companies({company.id})"
+        return Company(self, root, company.token, company.stored, company.office)
+
     def ask_to_stop(self) -> None:
         """Send SIGTERM, as service managers do."""
         self._process.send_signal(signal.SIGTERM)

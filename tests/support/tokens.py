@@ -19,9 +19,14 @@ class Tokens:
         self._settings = settings
         self._key = load_keys(Path(settings.keys)).signing
 
-    def issue(self, scopes: Iterable[Scope] = BOTH, companies: Iterable[str] | None = None) -> str:
+    def issue(
+        self,
+        scopes: Iterable[Scope] = BOTH,
+        companies: Iterable[str] | None = None,
+        subject: str = SUBJECT,
+    ) -> str:
         """A good token for an hour."""
-        return self._issuer().issue(SUBJECT, scopes, companies, HOUR)
+        return self._issuer().issue(subject, scopes, companies, HOUR)
 
     def expired(self) -> str:
         """A token that was good until long ago."""

@@ -12,12 +12,15 @@ from support.office import Company
 PATIENCE_SECONDS = 60
 
 
+DELETED = 10
+
+
 @dataclass
 class Work:
     """What a writer did: the record's number within the company, and its two counters.
 
     `acknowledged` is the last value whose write was answered with success, `attempted` the last
-    that was sent; -1 stands for the create.
+    that was sent; -1 stands for the create, `DELETED` for the delete at the end.
     """
 
     code: str
@@ -77,7 +80,7 @@ class Writers:
             return
 
     def _work(self, work: Work) -> None:
-        """Create a record and change it ten times, each time with the tag of the last answer."""
+        """Create a record, change it, and delete it, each time with the tag of the last answer."""
         company = self._company
         work.attempted = -1
         body = {"itemNo": work.code, "referenceNo": "R", "description": "-1", "description2": "-1"}
@@ -85,10 +88,15 @@ class Writers:
         work.address = f"itemReferencesExt({record(answer, 201)['id']})"
         work.acknowledged = -1
         self.tally.add()
-        for value in range(10):
+        for value in range(DELETED):
             work.attempted = value
             changes = {"description": f"{value}", "description2": f"{value}"}
             answer = company.patch(work.address, changes, if_match=tag_of(answer))
             assert answer.status_code == 200, answer.text
             work.acknowledged = value
             self.tally.add()
+        work.attempted = DELETED
+        answer = company.delete(work.address, if_match=tag_of(answer))
+        assert answer.status_code == 204, answer.text
+        work.acknowledged = DELETED
+        self.tally.add()

@@ -10,10 +10,20 @@ from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import Guid
-from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, ErrorKind, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    NOT_IMPLEMENTED,
+    PARAM_NOT_PROVIDED,
+    ErrorDetail,
+    ErrorKind,
+    Refusal,
+)
 from comptoir.jsonvalue import Json
 from comptoir.plan.target import Company
 from comptoir.request.headers import EntityTags
+
+TOLD = 20
+"""How many faults of a body are told; the rest of it is not looked at."""
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -28,6 +38,19 @@ class Values(msgspec.Struct, frozen=True):
     key_is_made: bool = False
 
 
+class Repeat(msgspec.Struct, frozen=True):
+    """By what a write is known that is sent again: the ids, and a digest of what was sent.
+
+    `at` is when it came. Such writes that came before `forget_before` need not be known any more.
+    """
+
+    request_id: str
+    client_id: str
+    digest: str
+    at: str
+    forget_before: str
+
+
 class CreatePlan(msgspec.Struct, frozen=True):
     """A record to be created, by whom, and the tags that must hold for one of the same key.
 
@@ -40,6 +63,7 @@ class CreatePlan(msgspec.Struct, frozen=True):
     by: str
     if_match: EntityTags | None = None
     must_not_exist: bool = False
+    repeat: Repeat | None = None
 
     @property
     def key(self) -> Stored | None:
@@ -61,6 +85,7 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     by: str
     if_none_match: EntityTags | None = None
     replaces: bool = False
+    repeat: Repeat | None = None
 
 
 class DeletePlan(msgspec.Struct, frozen=True):
@@ -72,6 +97,7 @@ class DeletePlan(msgspec.Struct, frozen=True):
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
+    repeat: Repeat | None = None
 
 
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
@@ -81,13 +107,14 @@ def bind_create(
     kind: EntityType,
     body: dict[str, Json],
     key: Stored | None = None,
+    spare_key: str | None = None,
     *,
     ieee754: bool = False,
 ) -> Values:
     """Check a body from which a record is created; computed properties in it are ignored.
 
-    `key` is the record's key when the body does not give it. Without either, a Guid is made.
-    `ieee754` lets Decimals be texts.
+    `key` is the record's key, whatever the body says. Where neither gives one that is a Guid, the
+    record has the `spare_key`, or else a new one. `ieee754` lets Decimals be texts.
     """
     given, faults = _bind(kind, body, creating=True, ieee754=ieee754)
     if key is not None:
@@ -101,8 +128,8 @@ def bind_create(
     faults += _left_out(kind, {*body, *given})
     makes_key = kind.key not in given and isinstance(kind.key_property.type, Guid)
     if makes_key:
-        given[kind.key] = str(uuid4())
-    return Values(given, _refusal(faults), makes_key)
+        given[kind.key] = spare_key or str(uuid4())
+    return Values(given, _refusal(faults), key_is_made=makes_key and spare_key is None)
 
 
 def bind_update(kind: EntityType, body: dict[str, Json], *, ieee754: bool = False) -> Values:
@@ -124,9 +151,11 @@ def _bind(
     given: dict[str, Stored] = {}
     faults: list[tuple[ErrorKind, str, str]] = []
     for name, value in body.items():
+        if len(faults) == TOLD:
+            break
         held = kind.by_name.get(name)
         if held is None:
-            faults.append(_unknown(kind, name))
+            faults.append(_nested(name) if name in kind.related else _unknown(kind, name))
         elif _is_ignored(kind, held, creating):
             continue
         elif value is None and held.required:
@@ -165,6 +194,11 @@ def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:
     return PARAM_NOT_PROVIDED, f"{held.name} {rule} Send a value for it.", held.name
 
 
+def _nested(name: str) -> tuple[ErrorKind, str, str]:
+    message = f"Related records in a body are not supported. Leave {name} out, and write its own."
+    return NOT_IMPLEMENTED, message, name
+
+
 def _unknown(kind: EntityType, name: str) -> tuple[ErrorKind, str, str]:
     near = get_close_matches(name[:100], kind.by_name, n=1)
     hint = f"Did you mean {near[0]}?" if near else "The reference lists the properties."
@@ -175,5 +209,5 @@ def _refusal(faults: list[tuple[ErrorKind, str, str]]) -> Refusal | None:
     if not faults:
         return None
     kind, message, target = faults[0]
-    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:20])
+    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:TOLD])
     return Refusal(kind, message, target=target, details=details if len(faults) > 1 else ())

@@ -1,23 +1,29 @@
 """JSON bodies: bytes to an object of properties (OData JSON Format 4.01, section 4.5)."""
 
+import json
 from decimal import Decimal, InvalidOperation
 from typing import cast
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, Refusal
 from comptoir.jsonvalue import Json, json_kind
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 _CHANGE_MEANING = ("bind", "removed", "delta", "deltalink")
+_UNSUPPORTED = ("bind", "delta")
+"""What OData has in the body of a write, when it stands behind the name of a property."""
+
+_ENDS_OF_NAMES = (b'":', b" :", b"\t:", b"\n:", b"\r:")
+"""What stands before the value of each member of an object, and elsewhere within texts alone."""
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
     """Read a body that must be one JSON object; control information is left out.
 
     Numbers with a fraction or an exponent come as exact `Decimal`. Raises `Refusal` (400) that
-    names the byte at which the JSON breaks, and for control information that would change what
-    the operation means.
+    names the byte at which the JSON breaks, for a name that comes twice, and (501 where OData has
+    it) for control information that would change what the operation means.
     """
     value = _decoded(body)
     if not isinstance(value, dict):
@@ -26,17 +32,40 @@ def parse_object(body: bytes) -> dict[str, Json]:
             'The body must be a JSON object such as {"displayName": "…"}, '
             f"but {json_kind(value)} was sent.",
         )
+    if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
+        _check_names(body)
     annotations = [name for name in value if "@" in name]
     for name in annotations:
-        term = name.rpartition("@")[2].lower().removeprefix("odata.")
+        annotated, _, term = name.rpartition("@")
+        term = term.lower().removeprefix("odata.")
         if term in _CHANGE_MEANING:
             raise Refusal(
-                BAD_REQUEST,
+                NOT_IMPLEMENTED if annotated and term in _UNSUPPORTED else BAD_REQUEST,
                 f"{name[:80]} is not supported in this body. Send properties alone.",
                 target=name[:80],
             )
         del value[name]
     return value
+
+
+def _check_names(body: bytes) -> None:
+    """Raise `Refusal` (400) for a name that comes twice in the object, which readers read apart.
+
+    It is slow, and called for bodies alone that have more ends of names than names: those in which
+    a name comes twice, and those with such marks in their texts.
+    """
+    members: list[tuple[str, str]] = []
+
+    def keep(pairs: list[tuple[str, str]]) -> None:
+        # the outermost object ends last
+        members[:] = pairs
+
+    json.loads(body, object_pairs_hook=keep, parse_int=str, parse_float=str)
+    seen: set[str] = set()
+    for name, _ in members:
+        if name in seen:
+            raise Refusal(BAD_REQUEST, f"{name[:80]} comes twice. Send it once.", target=name[:80])
+        seen.add(name)
 
 
 def _decoded(body: bytes) -> Json:

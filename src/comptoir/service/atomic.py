@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.plan.write import WritePlan
+from comptoir.plan.write import Repeat, WritePlan
+from comptoir.request.repeatability import REQUEST_ID, rejected
 from comptoir.response.answer import Answer
 from comptoir.service.context import Context, Request
 from comptoir.service.writes import WRITING
@@ -49,10 +50,32 @@ class AtomicGroup:
                 BAD_REQUEST,
                 "The requests of an atomic group must be of one company. Make a group for each.",
             )
+        self._check_repeat(plan.repeat)
         self._planned.append((context, plan))
         if plan.key is None:
             return None
         return context.records.link_to("", plan.company, plan.key)
+
+    def _check_repeat(self, repeat: Repeat | None) -> None:
+        """Raise `Refusal` (400) unless the group can be known as a whole when it comes again."""
+        others = [plan.repeat for _, plan in self._planned]
+        if others and (repeat is None) != (others[0] is None):
+            raise rejected(
+                BAD_REQUEST,
+                f"In an atomic group all requests have a {REQUEST_ID}, or none has. "
+                "Send one with each.",
+                REQUEST_ID,
+            )
+        if repeat is not None and any(
+            other is not None
+            and (other.request_id, other.client_id) == (repeat.request_id, repeat.client_id)
+            for other in others
+        ):
+            raise rejected(
+                BAD_REQUEST,
+                f"Another request of the group has the same {REQUEST_ID}. Give each its own.",
+                REQUEST_ID,
+            )
 
     async def commit(self) -> list[Answer]:
         """Do what was added, in one transaction, and give the answers in the same order.

@@ -32,7 +32,7 @@ class Views:
 
     def of(self, context: Context, options: QueryOptions) -> View:
         """The view of the records that a path names; raises `Refusal` for what does not fit."""
-        entity_set, level = context.entity_set, context.records.level
+        entity_set, form = context.entity_set, context.records.form
         if options.select is None and options.expand is None:
             return View(context.records)
         names = None
@@ -40,7 +40,7 @@ class Views:
             names = bind_select(entity_set.type, options.select)
         expansions = self._expansions(context, options)
         shape = _shape(entity_set, names, expansions)
-        records = record_writer(entity_set, level, shape)
+        records = record_writer(entity_set, form, shape)
         expander = Expander(self._runtime, context, records, expansions) if expansions else None
         return View(records, expander)
 

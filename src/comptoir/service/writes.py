@@ -18,9 +18,11 @@ from comptoir.request.media import require_json
 from comptoir.request.options import parse_options
 from comptoir.request.payload import parse_object
 from comptoir.request.preferences import MINIMAL, preferences
+from comptoir.request.repeatability import RESULT
 from comptoir.response.answer import Answer, Header
 from comptoir.service.context import Context, Runtime, refuse_options
 from comptoir.service.places import Places
+from comptoir.service.repeats import Repeats, repeatable_key
 from comptoir.store.unit import Written
 
 WRITING = ("POST", "PATCH", "PUT", "DELETE")
@@ -36,6 +38,7 @@ class Writes:
         self._store = runtime.store
         self._places = places
         self._base_url = runtime.base_url
+        self._repeats = Repeats(runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Planner] = {
             "POST": self._create,
             "PATCH": self._change,
@@ -58,13 +61,15 @@ class Writes:
 
         The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
         """
+        repeatable = [_ACCEPTED] if plan.repeat is not None else []
         if isinstance(plan, DeletePlan):
-            return Answer(204, [_VERSION])
+            return Answer(204, [_VERSION, *repeatable])
         records, company, row = context.records, context.company, written.row
         wishes = preferences(context.request.headers)
         tells_all = wishes.returns != MINIMAL
         headers = context.headers() if tells_all else [_VERSION]
         headers.append((b"etag", records.tag(company, row).encode()))
+        headers += repeatable
         if wishes.returns is not None:
             headers.append((b"preference-applied", wishes.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
@@ -91,9 +96,12 @@ class Writes:
                 f"Creating in {entity_set.name} needs If-Match; send the tag of the record with "
                 "that key if there is one, * otherwise, or If-None-Match: *."
             )
-        values = bind_create(entity_set.type, parse_object(content), ieee754=ieee754)
-        by = request.principal.subject
-        return CreatePlan(entity_set, context.under(), values, by, guard, must_not_exist)
+        repeat = self._repeats.of(context, content)
+        spare = None if repeat is None else repeatable_key(context, repeat)
+        body = parse_object(content)
+        values = bind_create(entity_set.type, body, spare_key=spare, ieee754=ieee754)
+        by, company = request.principal.subject, context.under()
+        return CreatePlan(entity_set, company, values, by, guard, must_not_exist, repeat)
 
     async def _change(self, context: Context) -> WritePlan:
         """An update or a replacement; with If-None-Match: * a create under the key in the path."""
@@ -106,6 +114,7 @@ class Writes:
         must_not_exist = _excludes_any(if_none_match)
         if if_match is None and not must_not_exist:
             raise _precondition_required("Updating a record needs If-Match" + _ITS_TAG)
+        repeat = self._repeats.of(context, content)
         body = parse_object(content)
         if if_match is not None and must_not_exist:
             raise Refusal(
@@ -119,11 +128,11 @@ class Writes:
             # another key in the body is ignored
             body.pop(entity_set.type.key, None)
             values = bind_create(entity_set.type, body, key, ieee754=ieee754)
-            return CreatePlan(entity_set, company, values, by, must_not_exist=True)
+            return CreatePlan(entity_set, company, values, by, must_not_exist=True, repeat=repeat)
         replaces = request.method == "PUT"
         values = (bind_replace if replaces else bind_update)(entity_set.type, body, ieee754=ieee754)
         return UpdatePlan(
-            entity_set, company, key, values, if_match, by, if_none_match, replaces=replaces
+            entity_set, company, key, values, if_match, by, if_none_match, replaces, repeat
         )
 
     async def _delete(self, context: Context) -> WritePlan:
@@ -140,9 +149,11 @@ class Writes:
             if_match,
             request.principal.subject,
             if_none_match,
+            self._repeats.of(context, b""),
         )
 
 
+_ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
 _VERSION: Header = (b"odata-version", b"4.0")
 _ITS_TAG = " with the record's @odata.etag, or * for any. Read the record to get its tag."
 

@@ -1,6 +1,6 @@
-"""Statements over the tables that the service keeps for itself: companies, changes, load marks."""
+"""Statements over the tables that the service keeps for itself, beside the records."""
 
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import Table, delete, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -14,6 +14,7 @@ class ServiceStatements:
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._dialect = dialect
         companies, changes, loads = tables.companies, tables.changes, tables.loads
+        repeats = tables.repeats
 
         self.company = self._company(companies)
         """The incarnation of a company: id."""
@@ -27,7 +28,7 @@ class ServiceStatements:
         self.keep_ledger = self._keep_ledger(companies)
         """Keep the last change number and its time: id, number, time."""
 
-        self.add_change = self._add_change(changes)
+        self.add_change = self._add_row(changes)
         """Add a line to the change log: company, number, entity set, record, verb, time, by."""
 
         self.changes = self._changes(changes)
@@ -42,7 +43,7 @@ class ServiceStatements:
         self.load_mark = self._load_mark(loads)
         """How many rows of a file are written: company, entity set, digest."""
 
-        self.add_load_mark = self._add_load_mark(loads)
+        self.add_load_mark = self._add_row(loads)
         """Begin a file: company, entity set, digest, rows."""
 
         self.keep_load_mark = self._keep_load_mark(loads)
@@ -50,6 +51,15 @@ class ServiceStatements:
 
         self.drop_load_mark = self._drop_load_mark(loads)
         """End a file: company, entity set, digest."""
+
+        self.repeat = self._repeat(repeats)
+        """The digest and the outcome of a repeatable write: company, by, client, request."""
+
+        self.add_repeat = self._add_row(repeats)
+        """Keep a repeatable write: company, by, client, request, digest, outcome, time."""
+
+        self.drop_repeats = self._drop_repeats(repeats)
+        """Forget some repeatable writes that came before a time: company, time, how many."""
 
     def _made(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._dialect, names)
@@ -89,10 +99,10 @@ class ServiceStatements:
         )
         return self._made(statement, "id", "set_number", "set_at")
 
-    def _add_change(self, changes: Table) -> Prepared:
-        names = [column.name for column in changes.columns]
+    def _add_row(self, table: Table) -> Prepared:
+        names = [column.name for column in table.columns]
         values = {name: named(f"set_{name}") for name in names}
-        return self._made(insert(changes).values(values), *(f"set_{name}" for name in names))
+        return self._made(insert(table).values(values), *(f"set_{name}" for name in names))
 
     def _changes(self, changes: Table) -> Prepared:
         statement = (
@@ -128,11 +138,6 @@ class ServiceStatements:
         held = [loads.c[name] == named(f"is_{name}") for name in names]
         return self._made(select(loads.c.rows_done).where(*held), *(f"is_{name}" for name in names))
 
-    def _add_load_mark(self, loads: Table) -> Prepared:
-        names = [column.name for column in loads.columns]
-        values = {name: named(f"set_{name}") for name in names}
-        return self._made(insert(loads).values(values), *(f"set_{name}" for name in names))
-
     def _keep_load_mark(self, loads: Table) -> Prepared:
         names = _mark_names(loads)
         held = [loads.c[name] == named(f"is_{name}") for name in names]
@@ -143,6 +148,25 @@ class ServiceStatements:
         names = _mark_names(loads)
         held = [loads.c[name] == named(f"is_{name}") for name in names]
         return self._made(delete(loads).where(*held), *(f"is_{name}" for name in names))
+
+    def _repeat(self, repeats: Table) -> Prepared:
+        names = [column.name for column in repeats.primary_key.columns]
+        held = [repeats.c[name] == named(f"is_{name}") for name in names]
+        statement = select(repeats.c.digest, repeats.c.outcome).where(*held)
+        return self._made(statement, *(f"is_{name}" for name in names))
+
+    def _drop_repeats(self, repeats: Table) -> Prepared:
+        keys = list(repeats.primary_key.columns)
+        oldest = (
+            select(*keys)
+            .where(repeats.c[COMPANY_ID] == named("company"), repeats.c["at"] < named("before"))
+            .order_by(repeats.c["at"])
+            .limit(named("limit"))
+            .offset(constant(0))
+        )
+        return self._made(
+            delete(repeats).where(tuple_(*keys).in_(oldest)), "company", "before", "limit"
+        )
 
 
 def _mark_names(loads: Table) -> list[str]:

@@ -38,13 +38,18 @@ class Records:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tables:
-    """All tables: the records of every set, the companies, the change log and the load marks."""
+    """All tables: the records of every set, and those that the service keeps for itself.
+
+    `changes` is the change log, `loads` how far loads have come, `repeats` the writes that are
+    known when they are sent again.
+    """
 
     metadata: MetaData
     records: Mapping[str, Records]
     companies: Table
     changes: Table
     loads: Table
+    repeats: Table
 
 
 def build_tables(model: Model) -> Tables:
@@ -63,7 +68,12 @@ def build_tables(model: Model) -> Tables:
             }
             records[entity_set.name] = Records(base.table, columns)
     return Tables(
-        metadata, records, metadata.tables["companies"], _changes(metadata), _loads(metadata)
+        metadata,
+        records,
+        metadata.tables["companies"],
+        _changes(metadata),
+        _loads(metadata),
+        _repeats(metadata),
     )
 
 
@@ -158,3 +168,20 @@ def _loads(metadata: MetaData) -> Table:
         Column("rows_done", BigInteger, nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "entity_set", "digest", name="pk_loads"),
     )
+
+
+def _repeats(metadata: MetaData) -> Table:
+    table = Table(
+        "repeats",
+        metadata,
+        Column(COMPANY_ID, String(36), nullable=False),
+        Column("by", Text, nullable=False),
+        Column("client", Text, nullable=False),
+        Column("request", Text, nullable=False),
+        Column("digest", String(64), nullable=False),
+        Column("outcome", Text, nullable=False),
+        Column("at", String(24), nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, "by", "client", "request", name="pk_repeats"),
+    )
+    Index("ix_repeats_at", table.c[COMPANY_ID], table.c["at"])
+    return table

@@ -19,13 +19,14 @@ from comptoir.errors import (
 )
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.plan.target import Company
-from comptoir.plan.write import CreatePlan, DeletePlan, UpdatePlan, WritePlan
+from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
 from comptoir.response.etag import entity_tag, opaque_tag
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.change import CREATE, DELETE, change, check_unique, next_free, taken
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
+from comptoir.store.repeats import recall, recall_all, remember
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -41,11 +42,9 @@ def unit_of_work(
 
     The refusals come in this order: 404 unknown record, 412, 400 for values, 409.
     """
-    if isinstance(plan, CreatePlan):
-        return _create(plan, statements, ledger)
-    if isinstance(plan, UpdatePlan):
-        return _update(plan, statements, ledger)
-    return _delete(plan, statements, ledger)
+    if plan.repeat is not None:
+        return _repeatable(plan, plan.repeat, statements, ledger)
+    return _write(plan, statements, ledger)
 
 
 def group_of_work(
@@ -55,6 +54,9 @@ def group_of_work(
 
     Raises `GroupRefusal` when one of them must not happen; then none has.
     """
+    recalled = yield from recall_all(plans, statements)
+    if recalled is not None:
+        return [Written(row) for row in recalled]
     done: list[Written] = []
     for index, plan in enumerate(plans):
         try:
@@ -63,6 +65,28 @@ def group_of_work(
             raise GroupRefusal(index, refusal) from refusal
         done.append(written)
     return done
+
+
+def _repeatable(
+    plan: WritePlan, repeat: Repeat, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], Written]:
+    """A write that is done once, and recalled whenever it comes again."""
+    recalled = yield from recall(plan, repeat, statements)
+    if recalled is not None:
+        return Written(recalled)
+    written = yield from _write(plan, statements, ledger)
+    yield from remember(plan, repeat, written.row, statements)
+    return written
+
+
+def _write(
+    plan: WritePlan, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], Written]:
+    if isinstance(plan, CreatePlan):
+        return _create(plan, statements, ledger)
+    if isinstance(plan, UpdatePlan):
+        return _update(plan, statements, ledger)
+    return _delete(plan, statements, ledger)
 
 
 def _create(

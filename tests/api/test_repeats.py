@@ -1,0 +1,271 @@
+"""Repeatable requests (OASIS Repeatable Requests 1.0): done once, however often they come."""
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from comptoir.store.repeats import FORGOTTEN
+from comptoir.store.sqlite.connection import database_path
+from support.client import Record, record, tag_of
+from support.office import Company
+from support.refusals import refusal
+from support.repeats import essence, repeatable, result
+from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, WRITABLE
+from support.service import Service
+
+AGENT = PATHS["shippingAgentsExt"]
+NEW: Record = {"code": "UPS"}
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_a_repeated_create_creates_once(resource: str, company: Company) -> None:
+    """The body leaves the key out where it can, so that the answer's is the one of the first."""
+    body = {name: value for name, value in SAMPLES[resource].items() if name != "id"}
+    headers = repeatable(If_Match="*")
+
+    answers = [company.post(resource, body, headers) for _ in range(3)]
+
+    assert answers[0].status_code == 201, answers[0].text
+    assert [essence(each) for each in answers] == [essence(answers[0])] * 3
+    assert result(answers[0]) == "accepted"
+    created = record(answers[0], 201)
+    del created["@odata.context"]
+    assert company.listed(resource) == [created]
+    assert len(company.changes()) == 1
+
+
+def _sent(company: Company, method: str, headers: Mapping[str, str]) -> httpx.Response:
+    body = None if method == "DELETE" else {"code": "NEW", "name": "New"}
+    return company.request(method, AGENT, "", body, headers)
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
+def test_a_repeated_write_has_the_answer_of_the_first(method: str, own_stock: Company) -> None:
+    """Though the tag that it carries is the one of before, or the record is gone."""
+    headers = repeatable(If_Match=tag_of(own_stock.get(AGENT)))
+
+    answers = [_sent(own_stock, method, headers) for _ in range(3)]
+
+    assert answers[0].is_success
+    assert [essence(each) for each in answers] == [essence(answers[0])] * 3
+    assert result(answers[0]) == "accepted"
+    verbs = [change.verb for change in own_stock.changes() if change.record == SHIPPING_AGENT]
+    assert verbs == ["create", "delete" if method == "DELETE" else "update"]
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT"])
+def test_a_repeated_create_by_its_key_creates_once(method: str, company: Company) -> None:
+    headers = repeatable(If_None_Match="*")
+
+    answers = [_sent(company, method, headers) for _ in range(2)]
+
+    assert [each.status_code for each in answers] == [201, 201]
+    assert essence(answers[0]) == essence(answers[1])
+    assert len(company.changes()) == 1
+
+
+def test_the_answer_tells_the_record_as_it_stood_then(company: Company) -> None:
+    headers = repeatable()
+    first = company.post("shippingAgentsExt", NEW, headers)
+    path = f"shippingAgentsExt({record(first, 201)['id']})"
+
+    company.patch(path, {"name": "Changed"}, if_match="*")
+    after_change = company.post("shippingAgentsExt", NEW, headers)
+    company.delete(path, if_match="*")
+    after_delete = company.post("shippingAgentsExt", NEW, headers)
+
+    assert essence(after_change) == essence(after_delete) == essence(first)
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_a_repeat_of_a_write_that_changed_nothing_changes_nothing(own_stock: Company) -> None:
+    headers = repeatable(If_Match="*")
+    first = own_stock.patch(AGENT, {}, headers=headers)
+    own_stock.patch(AGENT, {"name": "Changed"}, if_match="*")
+    changed = own_stock.changes()
+
+    assert essence(own_stock.patch(AGENT, {}, headers=headers)) == essence(first)
+
+    assert own_stock.changes() == changed
+
+
+def test_a_repeat_is_answered_in_the_form_that_it_asks_for(company: Company) -> None:
+    """What a request means is repeated; how the answer is written may differ."""
+    headers = repeatable()
+    first = company.post("shippingAgentsExt", NEW, headers)
+
+    minimal = company.post("shippingAgentsExt", NEW, {**headers, "Prefer": "return=minimal"})
+    bare = company.post(
+        "shippingAgentsExt", NEW, {**headers, "Accept": "application/json;odata.metadata=none"}
+    )
+
+    assert minimal.status_code == 204
+    assert minimal.headers["location"] == first.headers["location"]
+    assert tag_of(minimal) == tag_of(bare) == tag_of(first)
+    assert record(bare, 201)["id"] == record(first, 201)["id"]
+
+
+def test_of_many_at_once_one_is_done(company: Company) -> None:
+    requests = [
+        company.build("POST", "shippingAgentsExt", "", NEW, headers)
+        for headers in [repeatable()] * 30
+    ]
+
+    answers = company.carrier.send_all(requests)
+
+    assert {each.status_code for each in answers} == {201}
+    assert [essence(each) for each in answers] == [essence(answers[0])] * 30
+    assert len(company.changes()) == 1
+
+
+def test_another_request_with_the_same_id_is_rejected(own_stock: Company) -> None:
+    headers = repeatable(If_Match="*")
+    own_stock.patch(AGENT, {"name": "A"}, headers=headers)
+    changed = own_stock.changes()
+    others = [
+        own_stock.patch(AGENT, {"name": "B"}, headers=headers),
+        own_stock.patch(AGENT, {"name": "A"}, headers={**headers, "If-Match": '"x"'}),
+        own_stock.put(AGENT, {"name": "A"}, headers=headers),
+        own_stock.delete(AGENT, headers=headers),
+        own_stock.patch(PATHS["itemAttributesExt"], {"name": "A"}, headers=headers),
+        own_stock.post("shippingAgentsExt", {"name": "A"}, headers),
+    ]
+
+    for other in others:
+        refusal(other, "BadRequest", "Repeatability-Request-ID")
+        assert result(other) == "rejected"
+    assert own_stock.changes() == changed
+
+
+def test_ids_are_those_of_a_client_a_party_and_a_company(
+    company: Company, service: Service
+) -> None:
+    """Nobody hears of what another did with the same id."""
+    headers = repeatable()
+    named = repeatable(headers["Repeatability-Request-ID"], Repeatability_Client_ID="till 7")
+    other = company.using(service.tokens.issue(subject="another"))
+    elsewhere = service.new_company()
+
+    answers = [
+        company.post("shippingAgentsExt", {"code": "A"}, headers),
+        company.post("shippingAgentsExt", {"code": "B"}, named),
+        other.post("shippingAgentsExt", {"code": "C"}, headers),
+        elsewhere.post("shippingAgentsExt", {"code": "D"}, headers),
+    ]
+
+    assert [record(each, 201)["code"] for each in answers] == ["A", "B", "C", "D"]
+    assert len({str(record(each, 201)["id"]) for each in answers}) == 4
+    again = company.post("shippingAgentsExt", {"code": "B"}, named)
+    assert essence(again) == essence(answers[1])
+
+
+def test_a_refused_write_is_decided_anew(own_stock: Company) -> None:
+    """Nothing was done, so there is nothing to repeat."""
+    headers = repeatable()
+    taken = own_stock.post("shippingAgentsExt", {"code": "DHL"}, headers)
+    refusal(taken, "Internal_EntityWithSameKeyExists")
+    assert result(taken) is None
+
+    own_stock.delete(AGENT, if_match="*")
+
+    answers = [own_stock.post("shippingAgentsExt", {"code": "DHL"}, headers) for _ in range(2)]
+    assert record(answers[0], 201)["code"] == "DHL"
+    assert essence(answers[0]) == essence(answers[1])
+
+
+ID = "5942d41a-9d22-4d48-ad09-2c0e2be3c9c7"
+NOW = repeatable()["Repeatability-First-Sent"]
+WRONG: Mapping[str, tuple[dict[str, str], str]] = {
+    "no date": ({"Repeatability-Request-ID": ID}, "Repeatability-First-Sent"),
+    "no id": ({"Repeatability-First-Sent": NOW}, "Repeatability-Request-ID"),
+    "a client alone": ({"Repeatability-Client-ID": "x"}, "Repeatability-First-Sent"),
+    "an empty id": (repeatable() | {"Repeatability-Request-ID": ""}, "Repeatability-Request-ID"),
+    "an id too long": (repeatable("x" * 257), "Repeatability-Request-ID"),
+    "an id with a tab": (repeatable("a\tb"), "Repeatability-Request-ID"),
+    "an empty client": (repeatable(Repeatability_Client_ID=""), "Repeatability-Client-ID"),
+    **{
+        f"the date {date!r}": (
+            {"Repeatability-Request-ID": ID, "Repeatability-First-Sent": date},
+            "Repeatability-First-Sent",
+        )
+        for date in (
+            "",
+            "now",
+            "2026-11-21T05:00:00Z",
+            "1763701200",
+            "Mon, 26 Mar 2019 16:06:51 GMT",
+            "Tue, 26 Mar 2019 16:06:51 +0000",
+            "Tue, 26 Mar 2019 16:06:61 GMT",
+            "Tue, 30 Feb 2021 16:06:51 GMT",
+            "Tuesday, 26-Mar-19 16:06:51 GMT",
+            "Tue Mar 26 16:06:51 2019",
+            "(" * 10_000,
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+@pytest.mark.parametrize("name", WRONG)
+def test_headers_that_are_wrong_are_rejected(name: str, method: str, stocked: Company) -> None:
+    headers, target = WRONG[name]
+    changed = stocked.changes()
+    path, body = ("shippingAgentsExt", NEW) if method == "POST" else (AGENT, NEW)
+
+    answer = stocked.request(
+        method, path, "", None if method == "DELETE" else body, {"If-Match": "*", **headers}
+    )
+
+    refusal(answer, "BadRequest", target)
+    assert result(answer) == "rejected"
+    assert stocked.changes() == changed
+
+
+@pytest.mark.parametrize(
+    "age",
+    [
+        timedelta(days=1, seconds=2),
+        timedelta(days=10_000),
+        timedelta(minutes=-6),
+        timedelta(days=-10_000),
+    ],
+)
+def test_a_time_of_which_nothing_is_known_is_412(age: timedelta, company: Company) -> None:
+    """Too long ago, or in the future: nobody can tell whether it was done."""
+    answer = company.post("shippingAgentsExt", NEW, repeatable(age=age))
+
+    refusal(answer, "Request_RepeatUntracked", "Repeatability-First-Sent")
+    assert result(answer) == "rejected"
+    assert company.changes() == []
+
+
+@pytest.mark.parametrize("age", [timedelta(hours=23, minutes=59), timedelta(minutes=-4)])
+def test_a_request_may_be_a_day_old_and_clocks_may_differ(age: timedelta, company: Company) -> None:
+    record(company.post("shippingAgentsExt", NEW, repeatable(age=age)), 201)
+
+
+def test_reads_are_repeatable_anyway(stocked: Company) -> None:
+    answer = stocked.get(AGENT, headers=WRONG["no date"][0])
+
+    assert answer.status_code == 200
+    assert result(answer) is None
+
+
+def test_old_writes_are_forgotten_a_few_at_a_time(company: Company, service: Service) -> None:
+    """Else the table would grow for ever."""
+    for number in range(3 * FORGOTTEN):
+        company.post("shippingAgentsExt", {"code": f"{number}"}, repeatable())
+    count = "SELECT count(*) FROM repeats WHERE company_id = ?"
+    left: list[int] = []
+    with sqlite3.connect(database_path(service.settings.database)) as database:
+        database.execute("UPDATE repeats SET at = '2020-01-01T00:00:00.000Z'")
+        database.commit()
+        for number in range(4):
+            company.post("itemsExt", {"number": f"{number}"}, repeatable())
+            left += database.execute(count, (company.id,)).fetchone()
+    database.close()
+
+    assert left == [2 * FORGOTTEN + 1, FORGOTTEN + 2, 3, 4]

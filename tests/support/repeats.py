@@ -1,0 +1,32 @@
+"""The headers of repeatable requests, and what their answers have in common."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from uuid import uuid4
+
+import httpx
+
+
+def repeatable(
+    request_id: str | None = None, *, age: timedelta = timedelta(0), **others: str
+) -> dict[str, str]:
+    """Headers of a request that was first sent some time ago; without an id it gets a new one."""
+    first_sent = format_datetime(datetime.now(UTC) - age, usegmt=True)
+    return {
+        "Repeatability-Request-ID": request_id or str(uuid4()),
+        "Repeatability-First-Sent": first_sent,
+        **{name.replace("_", "-"): value for name, value in others.items()},
+    }
+
+
+def essence(answer: httpx.Response) -> tuple[int, dict[str, str], bytes]:
+    """All of an answer but the id of the exchange."""
+    own = ("x-request-id", "date", "server-timing")
+    headers = {name: value for name, value in answer.headers.items() if name not in own}
+    return answer.status_code, headers, answer.content
+
+
+def result(answer: httpx.Response) -> str | None:
+    """What the answer says about the request's being repeatable."""
+    told: str | None = answer.headers.get("repeatability-result")
+    return told
