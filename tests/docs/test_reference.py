@@ -74,11 +74,14 @@ def test_the_methods_are_those_that_the_service_has() -> None:
 
 
 @pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
-def test_a_kind_is_described_with_all_its_fields_in_order(entity_set: EntitySet) -> None:
+def test_a_kind_is_described_with_all_its_fields_and_relations_in_order(
+    entity_set: EntitySet,
+) -> None:
     page = kinds_page(MODEL)
     section = page.partition(f"\n## {entity_set.name}\n")[2].partition("\n## ")[0]
     named = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
-    assert named == [each.name for each in entity_set.type.properties]
+    kind = entity_set.type
+    assert named == [each.name for each in (*kind.properties, *kind.navigation)]
 
 
 def test_what_is_special_of_a_kind_is_said() -> None:
@@ -88,6 +91,7 @@ def test_what_is_special_of_a_kind_is_said() -> None:
     assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
     assert "secret: never in logs" in page
     assert 'Usual values, any is taken: `" "`, `"Ship"`' in page
+    assert "| `company` | one of contactsExt | its `number` is this `companyNumber`; its " in page
 
 
 def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:

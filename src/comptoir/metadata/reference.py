@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from comptoir.config import HELP, Settings, SettingValue, environment_name
-from comptoir.edm.entity import Computed, EntityType, Property
+from comptoir.edm.entity import Computed, EntityType, NavigationProperty, Property
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.number import DecimalNumber, Int32
 from comptoir.edm.primitive import PrimitiveType
@@ -103,7 +103,33 @@ def _kind_section(entity_set: EntitySet) -> str:
             for each in kind.properties
         ),
     )
-    return "\n\n".join([f"## {entity_set.name}", kind.description, "\n".join(lines), properties])
+    parts = [f"## {entity_set.name}", kind.description, "\n".join(lines), properties]
+    if kind.navigation:
+        parts.append(_relations(kind))
+    return "\n\n".join(parts)
+
+
+def _relations(kind: EntityType) -> str:
+    return table(
+        ("Related records", "Of", "Joined by", "What they are"),
+        (
+            (
+                code(each.name),
+                f"{'many of' if each.collection else 'one of'} {each.target}",
+                "; ".join(_joined(each)),
+                each.description,
+            )
+            for each in kind.navigation
+        ),
+    )
+
+
+def _joined(held: NavigationProperty) -> Iterator[str]:
+    own, other = held.on
+    yield f"its {code(other)} is this {code(own)}"
+    for name, value in held.only.items():
+        wanted = f'"{value}"'
+        yield f"its {code(name)} is {code(wanted)}"
 
 
 def _length(kind: PrimitiveType) -> str:
@@ -246,6 +272,6 @@ def undocumented(model: Model, errors: Iterable[ErrorKind]) -> Iterator[str]:
         kind = entity_set.type
         if not kind.description.strip():
             yield f"{entity_set.name} has no description"
-        for held in kind.properties:
+        for held in (*kind.properties, *kind.navigation):
             if not held.description.strip():
                 yield f"{entity_set.name} {held.name} has no description"

@@ -1,0 +1,48 @@
+"""The page `/docs` and what it loads: all of it from here, and without a token."""
+
+import re
+
+import msgspec
+import pytest
+
+from support.service import Service
+
+PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js"]
+
+
+def test_the_page_loads_what_it_needs_from_here(service: Service) -> None:
+    page = service.origin.get("docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert sorted(re.findall(r'(?:src|href)="(docs[^"]*)"', page.text)) == sorted(PARTS)
+    assert "://" not in page.text
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_what_the_page_loads_is_there(service: Service, path: str) -> None:
+    kind = "text/css" if path.endswith("css") else "text/javascript"
+    answer = service.origin.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == f"{kind}; charset=utf-8"
+    assert len(answer.content) > 100
+
+
+@pytest.mark.parametrize("path", ["docs", "docs/openapi.json", *PARTS])
+def test_the_browser_is_told_to_load_nothing_from_elsewhere(service: Service, path: str) -> None:
+    policy = service.origin.get(path).headers["content-security-policy"]
+    allowed = {source for rule in policy.split(";") for source in rule.split()[1:]}
+    assert policy.startswith("default-src 'none';")
+    assert allowed == {"'none'", "'self'", "data:"}
+
+
+def test_the_document_needs_no_token(service: Service) -> None:
+    answer = service.origin.get("docs/openapi.json")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    document = msgspec.json.decode(answer.content)
+    assert document["openapi"] == "3.1.0"
+    assert document["servers"][1]["url"] == service.settings.base_url
+
+
+def test_a_page_that_is_not_there_is_told_where_the_docs_are(service: Service) -> None:
+    assert "docs at /docs" in service.origin.get("documentation").json()["error"]["message"]

@@ -1,0 +1,65 @@
+"""`$metadata` as its readers parse it."""
+
+from typing import cast
+from xml.etree.ElementTree import Element, fromstring
+
+import msgspec
+
+from comptoir.catalog import MODEL
+from comptoir.edm.model import Model
+from comptoir.metadata.abilities import Abilities
+from comptoir.metadata.csdl import JSON, XML, metadata_document
+
+ABILITIES = Abilities(
+    filter_functions=("contains", "startswith"),
+    expand_levels=3,
+    read_scope="records.read",
+    write_scope="records.write",
+)
+EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
+EDMX = "{http://docs.oasis-open.org/odata/ns/edmx}"
+
+Object = dict[str, "Value"]
+Value = str | int | bool | list["Value"] | Object
+
+
+def xml(*, under_company: bool = False, version: str = "4.0", model: Model = MODEL) -> Element:
+    """The root element of the document in XML."""
+    return fromstring(
+        metadata_document(model, ABILITIES, XML, version, under_company=under_company)
+    )
+
+
+def json(*, under_company: bool = False, model: Model = MODEL) -> Object:
+    """The document in JSON."""
+    document = metadata_document(model, ABILITIES, JSON, "4.01", under_company=under_company)
+    return cast("Object", msgspec.json.decode(document))
+
+
+def schema(document: Object) -> Object:
+    """The one schema of a document."""
+    return member(document, "Comptoir")
+
+
+def container(document: Object) -> Object:
+    """The container of a document."""
+    return member(schema(document), "Container")
+
+
+def member(holder: Object, *names: str) -> Object:
+    """An object within objects, by the names that lead to it."""
+    for name in names:
+        holder = cast("Object", holder[name])
+    assert isinstance(holder, dict)
+    return holder
+
+
+def members(holder: Object, kind: str) -> dict[str, Object]:
+    """The named elements of a kind: properties have none, sets are collections."""
+    found = {}
+    for name, value in holder.items():
+        if isinstance(value, dict) and name[0] not in "@$":
+            own = "EntitySet" if value.get("$Collection") and "$Kind" not in value else "Property"
+            if value.get("$Kind", own) == kind:
+                found[name] = value
+    return found

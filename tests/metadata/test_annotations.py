@@ -1,0 +1,176 @@
+"""What `$metadata` says of kinds and sets beyond their types is what the service does."""
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.model import EntitySet
+from metadata.reading import EDM, Object, Value, container, json, member, schema, xml
+from support.specimen import WITH_SPECIMENS
+
+SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+
+
+def of_set(entity_set: EntitySet) -> Object:
+    """The set where it stands at the top."""
+    document = json(under_company=entity_set.per_company)
+    return member(container(document), entity_set.name)
+
+
+def of_property(kind: str, name: str) -> Object:
+    return member(schema(json(model=WITH_SPECIMENS)), kind, name)
+
+
+def names(held: Object, term: str, list_name: str) -> Value:
+    return member(held, f"@Capabilities.{term}").get(list_name, [])
+
+
+def test_every_element_is_described_as_the_catalog_describes_it() -> None:
+    for entity_set in MODEL.sets:
+        kind = member(schema(json()), entity_set.type.name)
+        assert kind["@Core.Description"] == entity_set.type.description
+        for held in entity_set.type.properties:
+            assert member(kind, held.name)["@Core.Description"] == held.description
+        for relation in entity_set.type.navigation:
+            assert member(kind, relation.name)["@Core.Description"] == relation.description
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "term"),
+    [
+        ("contact", "lastModifiedDateTime", "Computed"),
+        ("specimen", "changedAt", "Computed"),
+        ("contact", "searchName", "ComputedDefaultValue"),
+        ("contact", "companyName", "ComputedDefaultValue"),
+        ("contact", "id", "ComputedDefaultValue"),
+        ("itemAttribute", "attributeId", "ComputedDefaultValue"),
+        ("unitOfMeasure", "lastModifiedDateTime", "ComputedDefaultValue"),
+        ("contact", "displayName", None),
+        ("unitOfMeasure", "code", None),
+        ("customer", "id", None),
+    ],
+)
+def test_what_the_service_computes_is_told(kind: str, name: str, term: str | None) -> None:
+    terms = [each for each in of_property(kind, name) if each.startswith("@Core.Computed")]
+    assert terms == ([] if term is None else [f"@Core.{term}"])
+
+
+def test_suggestions_are_examples_and_never_the_only_values() -> None:
+    blocked = of_property("customer", "blocked")
+    examples = {
+        name: member(blocked, name)["Value"] for name in blocked if name.startswith("@Core.Example")
+    }
+    assert examples == {
+        "@Core.Example#Usual1": " ",
+        "@Core.Example#Usual2": "Ship",
+        "@Core.Example#Usual3": "Invoice",
+        "@Core.Example#Usual4": "All",
+    }
+    assert "AllowedValues" not in str(json())
+
+
+def test_unique_rules_are_alternate_keys() -> None:
+    kind = member(schema(json()), "itemTranslation")
+    keys = [{"Key": [{"Name": "itemNo"}, {"Name": "languageCode"}, {"Name": "variantCode"}]}]
+    assert kind["@Core.AlternateKeys"] == keys
+    two = member(schema(json(model=WITH_SPECIMENS)), "specimen")["@Core.AlternateKeys"]
+    assert two == [{"Key": [{"Name": "code"}, {"Name": "series"}]}, {"Key": [{"Name": "rank"}]}]
+    assert "@Core.AlternateKeys" not in member(schema(json()), "salesPrice")
+
+
+@SETS
+def test_writing_is_offered_where_records_are_written(entity_set: EntitySet) -> None:
+    held, writable = of_set(entity_set), not entity_set.read_only
+    for term, name in (("Insert", "Insertable"), ("Update", "Updatable"), ("Delete", "Deletable")):
+        assert member(held, f"@Capabilities.{term}Restrictions")[name] is writable
+    assert ("@Core.OptimisticConcurrency" in held) is writable
+    assert held.get("@Core.Permissions") == (None if writable else "Read")
+
+
+def test_what_a_create_needs_and_an_update_leaves_is_told() -> None:
+    held = of_set(MODEL.by_name["unitsOfMeasureExt"])
+    assert names(held, "InsertRestrictions", "RequiredProperties") == ["code"]
+    assert names(held, "UpdateRestrictions", "NonUpdatableProperties") == ["lastModifiedDateTime"]
+
+
+@SETS
+def test_the_scopes_are_told(entity_set: EntitySet) -> None:
+    def scopes(term: str) -> Value:
+        return names(of_set(entity_set), f"{term}Restrictions", "Permissions")
+
+    def needed(scope: str) -> Value:
+        return [{"SchemeName": "bearer", "Scopes": [{"Scope": scope}]}]
+
+    assert scopes("Read") == needed("records.read")
+    for term in ("Insert", "Update", "Delete"):
+        assert scopes(term) == ([] if entity_set.read_only else needed("records.write"))
+
+
+def test_the_secret_stands_in_no_query_option() -> None:
+    held = of_set(MODEL.by_name["contactsExt"])
+    assert names(held, "FilterRestrictions", "NonFilterableProperties") == ["onlinePassword"]
+    assert names(held, "SortRestrictions", "NonSortableProperties") == ["onlinePassword"]
+    applied = member(held, "@Aggregation.ApplySupported")
+    for listed in ("GroupableProperties", "AggregatableProperties"):
+        assert "displayName" in str(applied[listed])
+        assert "onlinePassword" not in str(applied[listed])
+    assert "onlinePassword" not in str(names(held, "ChangeTracking", "FilterableProperties"))
+
+
+def test_the_pairs_are_for_filters_alone() -> None:
+    held = of_set(MODEL.by_name["filteredItemAttributesExt"])
+    restricted = names(held, "FilterRestrictions", "FilterExpressionRestrictions")
+    assert isinstance(restricted, list)
+    assert restricted[1] == {"Property": "attributeValue1", "AllowedExpressions": "SingleValue"}
+    assert len(restricted) == 20
+    assert "attributeName10" in str(names(held, "SortRestrictions", "NonSortableProperties"))
+
+
+@SETS
+def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySet) -> None:
+    expanded = member(of_set(entity_set), "@Capabilities.ExpandRestrictions")
+    related = entity_set.name in ("contactsExt", "customersExt", "itemsExt")
+    assert expanded == ({"Expandable": True, "MaxLevels": 3} if related else {"Expandable": False})
+    tracked = member(of_set(entity_set), "@Capabilities.ChangeTracking")["Supported"]
+    assert tracked is (entity_set.name not in ("companies", "filteredItemAttributesExt"))
+
+
+def test_at_the_root_the_same_is_told_of_the_sets_within_a_company() -> None:
+    """But for the tags, whose term is for entity sets alone."""
+    company = member(schema(json()), "company")
+    for each in MODEL.per_company:
+        at_top = {name: held for name, held in of_set(each).items() if name.startswith("@Cap")}
+        assert member(company, each.name).items() >= at_top.items()
+        elsewhere = member(container(json()), each.name)
+        assert member(elsewhere, "@Capabilities.NavigationRestrictions")["Navigability"] == "None"
+
+
+def test_the_interface_as_a_whole_is_told() -> None:
+    told = container(json())
+    assert told["@Capabilities.FilterFunctions"] == ["contains", "startswith"]
+    assert told["@Capabilities.ConformanceLevel"] == "Intermediate"
+    assert member(told, "@Capabilities.BatchSupport")["Supported"] is True
+    assert member(told, "@Capabilities.DeepInsertSupport")["Supported"] is False
+    for absent in ("AsynchronousRequests", "KeyAsSegment", "CrossJoin"):
+        assert told[f"@Capabilities.{absent}Supported"] is False
+    assert told["@Repeatability.Supported"] is True
+    assert told["@Authorization.SecuritySchemes"] == [{"Authorization": "bearer"}]
+
+
+def test_values_are_written_in_xml_as_their_kinds() -> None:
+    """A path, a member of an enumeration, a number and a text are told apart there."""
+    document = xml(under_company=True)
+    written = {
+        (each.tag.removeprefix(EDM), attribute)
+        for each in document.iter()
+        for attribute in each.attrib
+        if each.tag in (f"{EDM}Annotation", f"{EDM}PropertyValue")
+    } - {("Annotation", "Term"), ("Annotation", "Qualifier"), ("PropertyValue", "Property")}
+    assert {kind for _, kind in written} == {"Bool", "Int", "String", "PropertyPath", "EnumMember"}
+    paths = {each.text for each in document.iter(f"{EDM}PropertyPath")}
+    assert "onlinePassword" in paths
+    [level] = [
+        each.get("EnumMember")
+        for each in document.iter(f"{EDM}Annotation")
+        if each.get("Term") == "Capabilities.ConformanceLevel"
+    ]
+    assert level == "Capabilities.ConformanceLevelType/Intermediate"

@@ -1,0 +1,161 @@
+"""`$metadata` tells every kind with every property, every set, and where each stands."""
+
+from collections.abc import Mapping
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import EntityType, NavigationProperty, Property
+from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.scalar import GUID
+from comptoir.edm.text import CODE
+from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version
+from metadata.reading import EDM, EDMX, container, json, member, members, schema, xml
+from support.contract import FIELDS
+from support.specimen import WITH_SPECIMENS
+
+TYPES: Mapping[str, str] = {
+    "string": "Edm.String",
+    "guid": "Edm.Guid",
+    "date": "Edm.Date",
+    "instant": "Edm.DateTimeOffset",
+    "boolean": "Edm.Boolean",
+    "integer": "Edm.Int32",
+    "number": "Edm.Decimal",
+}
+PAIRS = [f"attribute{what}{number}" for number in range(1, 11) for what in ("Name", "Value")]
+ROOTS = pytest.mark.parametrize("under_company", [False, True], ids=["root", "company"])
+
+
+def type_of(document: Element, name: str) -> Element:
+    [element] = [each for each in document.iter(f"{EDM}EntityType") if each.get("Name") == name]
+    return element
+
+
+@ROOTS
+@pytest.mark.parametrize("resource", FIELDS)
+def test_a_kind_has_the_contracts_properties_in_order(resource: str, under_company: bool) -> None:
+    """Those of a kind that is found by pairs stand before the pairs."""
+    kind = type_of(xml(under_company=under_company), MODEL.by_name[resource].type.name)
+    properties = {each.get("Name"): each.get("Type") for each in kind.iter(f"{EDM}Property")}
+    expected = {name: TYPES[wire] for name, wire in FIELDS[resource].items()}
+    pairs = PAIRS if resource == "filteredItemAttributesExt" else []
+    assert list(properties.items()) == [
+        *expected.items(),
+        *((name, "Edm.String") for name in pairs),
+    ]
+
+
+def test_every_property_of_a_record_is_never_null_and_says_how_long_it_may_be() -> None:
+    kind = type_of(xml(model=WITH_SPECIMENS), "specimen")
+    facets = {each.attrib.pop("Name"): each.attrib for each in kind.iter(f"{EDM}Property")}
+    assert all(each.pop("Nullable") == "false" for each in facets.values())
+    assert facets["code"] == {"Type": "Edm.String", "MaxLength": "100"}
+    assert facets["text"] == {"Type": "Edm.String", "MaxLength": "4000"}
+    assert facets["content"] == {"Type": "Edm.String"}
+    assert facets["amount"] == {"Type": "Edm.Decimal", "Precision": "18", "Scale": "5"}
+    assert facets["moment"] == {"Type": "Edm.DateTimeOffset", "Precision": "3"}
+    assert facets["rank"] == {"Type": "Edm.Int32"}
+
+
+def test_the_filter_only_pairs_may_be_missing() -> None:
+    kind = member(schema(json()), "filteredItemAttribute")
+    nullable = [name for name, held in members(kind, "Property").items() if "$Nullable" in held]
+    assert nullable == PAIRS
+    assert member(kind, PAIRS[0])["@Core.Permissions"] == "None"
+
+
+@ROOTS
+def test_every_kind_has_its_key(under_company: bool) -> None:
+    document = xml(under_company=under_company)
+    for each in MODEL.sets:
+        key = [
+            ref.get("Name") for ref in type_of(document, each.type.name).iter(f"{EDM}PropertyRef")
+        ]
+        assert key == [each.type.key]
+
+
+@ROOTS
+def test_the_container_has_every_set_and_says_which_stand_at_the_top(under_company: bool) -> None:
+    sets = members(container(json(under_company=under_company)), "EntitySet")
+    assert {name: held["$Type"] for name, held in sets.items()} == {
+        each.name: f"Comptoir.{each.type.name}" for each in MODEL.sets
+    }
+    hidden = {
+        name for name, held in sets.items() if not held.get("$IncludeInServiceDocument", True)
+    }
+    assert hidden == {each.name for each in MODEL.sets if each.per_company != under_company}
+    for name, held in sets.items():
+        readable = member(held, "@Capabilities.ReadRestrictions")["Readable"]
+        assert readable is (name not in hidden)
+
+
+@ROOTS
+def test_a_company_contains_the_sets(under_company: bool) -> None:
+    company = type_of(xml(under_company=under_company), "company")
+    contained = {
+        each.get("Name"): each.get("Type")
+        for each in company.iter(f"{EDM}NavigationProperty")
+        if each.get("ContainsTarget") == "true"
+    }
+    assert contained == {
+        each.name: f"Collection(Comptoir.{each.type.name})" for each in MODEL.per_company
+    }
+
+
+def test_relations_are_navigation_properties_that_sets_bind() -> None:
+    document = json(under_company=True)
+    contact = member(schema(document), "contact")
+    assert member(contact, "company")["$Type"] == "Comptoir.contact"
+    assert member(contact, "company")["$Nullable"] is True
+    assert member(contact, "people")["$Collection"] is True
+    for each in MODEL.sets:
+        bound = member(container(document), each.name).get("$NavigationPropertyBinding", {})
+        assert bound == {relation.name: relation.target for relation in each.type.navigation}
+
+
+def test_no_relation_claims_a_constraint_or_a_partner_that_does_not_hold() -> None:
+    """A contact of type Company that names itself is its own company, but none of its people."""
+    document = xml()
+    assert [each.get("Partner") for each in document.iter(f"{EDM}NavigationProperty")] == [None] * (
+        len(list(document.iter(f"{EDM}NavigationProperty")))
+    )
+    assert list(document.iter(f"{EDM}ReferentialConstraint")) == []
+
+
+def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
+    def kind(name: str, other: str, on: tuple[str, str]) -> EntitySet:
+        relation = NavigationProperty("others", f"{other}sExt", on, "Those with the same code.")
+        properties = (Property("id", GUID), Property("number", CODE), Property("code", CODE))
+        return EntitySet(f"{name}sExt", EntityType(name, "", properties, navigation=(relation,)))
+
+    lefts = kind("left", "right", ("number", "code"))
+    model = Model((*MODEL.sets, lefts, kind("right", "left", ("code", "number"))))
+    assert member(schema(json(model=model)), "left", "others")["$Partner"] == "others"
+    model = Model((*MODEL.sets, lefts, kind("right", "left", ("number", "code"))))
+    assert "$Partner" not in member(schema(json(model=model)), "left", "others")
+
+
+def test_the_references_are_to_the_vocabularies_that_are_used() -> None:
+    text = str(json())
+    included = {each.get("Alias"): each.get("Namespace") for each in xml().iter(f"{EDMX}Include")}
+    assert included == {
+        alias: f"Org.OData.{alias}.V1"
+        for alias in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
+        if f"@{alias}." in text
+    }
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.01"])
+def test_the_xml_is_of_the_version_that_was_asked_for(version: str) -> None:
+    assert xml(version=version).get("Version") == version
+
+
+def test_xml_is_4_0_unless_the_client_reads_more() -> None:
+    """UI5 refuses anything but 4.0; JSON has been there since 4.01."""
+    asked = [None, "4.0", "4.01", " 4.01 "]
+    assert [csdl_version(XML, each) for each in asked] == ["4.0", "4.0", "4.01", "4.01"]
+    assert csdl_version(JSON, None) == csdl_version(JSON, "4.0") == "4.01"
+    assert MEDIA_TYPES == ("application/xml", "application/json")
+    assert json()["$Version"] == "4.01"

@@ -1,0 +1,218 @@
+"""The OpenAPI document tells every path and method, and what they take and give."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet, Model
+from comptoir.errors import ERROR_TABLE
+from comptoir.metadata.openapi import openapi_document
+from metadata.reading import ABILITIES, Object, Value, member
+from support.contract import FIELDS
+from support.programs import needed_module
+from support.specimen import WITH_SPECIMENS
+
+SETTINGS = Settings()
+METHODS = ("get", "post", "patch", "put", "delete")
+SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
+
+
+def document(model: Model = MODEL, settings: Settings = SETTINGS) -> Object:
+    return cast("Object", msgspec.json.decode(openapi_document(model, settings, ABILITIES)))
+
+
+def schema(name: str, model: Model = MODEL) -> Object:
+    return member(document(model), "components", "schemas", name)
+
+
+def operations(whole: Object) -> Iterator[tuple[str, str, Object]]:
+    """Every path with every method and its operation."""
+    for path in member(whole, "paths"):
+        item = member(whole, "paths", path)
+        for method in METHODS:
+            if method in item:
+                yield path, method, member(item, method)
+
+
+def methods(path: str) -> set[str]:
+    item = member(document(), "paths").get(path, {})
+    assert isinstance(item, dict)
+    return set(item) & set(METHODS)
+
+
+def walk(value: Value) -> Iterator[Object]:
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from walk(each)
+
+
+def address(entity_set: EntitySet) -> str:
+    prefix = "/companies({company_id})" if entity_set.per_company else ""
+    return f"{prefix}/{entity_set.name}"
+
+
+def one(entity_set: EntitySet) -> str:
+    key = entity_set.type.key if entity_set.per_company else "company_id"
+    placed = f"'{{{key}}}'" if entity_set.type.key_property.type.quoted else f"{{{key}}}"
+    return f"{address(entity_set)}({placed})"
+
+
+def test_it_is_valid_openapi_3_1(tmp_path: Path) -> None:
+    validator = needed_module("openapi_spec_validator", "openapi-spec-validator")
+    validator.OpenAPIV31SpecValidator(document(WITH_SPECIMENS)).validate()
+
+
+def test_every_reference_leads_somewhere() -> None:
+    whole = document()
+    targets = {each["$ref"] for each in walk(whole) if "$ref" in each}
+    for target in targets:
+        member(whole, *str(target).removeprefix("#/").split("/"))
+    assert len(targets) > 50
+
+
+@SETS
+def test_a_set_has_its_paths_with_the_methods_of_its_kind(entity_set: EntitySet) -> None:
+    many, record = address(entity_set), one(entity_set)
+    assert methods(many) == ({"get"} if entity_set.read_only else {"get", "post"})
+    assert methods(record) == ({"get"} if entity_set.read_only else set(METHODS) - {"post"})
+    for path in (f"{many}/$count", f"{many}/$ref", f"{record}/$ref"):
+        assert methods(path) == {"get"}
+    for path in (f"{record}/{{property}}", f"{record}/{{property}}/$value"):
+        assert methods(path) == {"get"}
+    for relation in entity_set.type.navigation:
+        assert methods(f"{record}/{relation.name}") == {"get"}
+        counted = methods(f"{record}/{relation.name}/$count")
+        assert counted == ({"get"} if relation.collection else set())
+
+
+def test_unique_rules_are_keys_as_well() -> None:
+    base = "/companies({company_id})"
+    assert methods(f"{base}/customersExt(number='{{number}}')") == {"get"}
+    assert "patch" in methods(f"{base}/itemAttributesExt(attributeId={{attributeId}})")
+    values = "itemNo='{itemNo}',languageCode='{languageCode}',variantCode='{variantCode}'"
+    assert "delete" in methods(f"{base}/itemTranslationsExt({values})")
+
+
+@pytest.mark.parametrize("root", ["", "/companies({company_id})"])
+def test_both_roots_have_their_documents_and_batches(root: str) -> None:
+    assert methods(f"{root}/") == methods(f"{root}/$metadata") == {"get"}
+    assert methods(f"{root}/$batch") == {"post"}
+
+
+def test_the_variables_of_a_path_are_declared_once_each() -> None:
+    whole = document()
+    for path in member(whole, "paths"):
+        declared = member(whole, "paths", path).get("parameters", [])
+        assert isinstance(declared, list)
+        names = [str(member(cast("Object", each))["name"]) for each in declared]
+        assert sorted(names) == sorted({name for name in names if f"{{{name}}}" in path})
+        assert path.count("{") == len(names)
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [operation["operationId"] for _, _, operation in operations(document())]
+    assert len(names) == len(set(map(str, names)))
+
+
+@pytest.mark.parametrize("resource", FIELDS)
+def test_a_record_has_the_contracts_fields_in_order(resource: str) -> None:
+    kind = MODEL.by_name[resource].type
+    properties = member(schema(kind.name), "properties")
+    related = {each.name for each in kind.navigation}
+    fields = [name for name in properties if "@" not in name and name not in related]
+    assert fields == list(FIELDS[resource])
+    types = {
+        "string": ("string", None),
+        "guid": ("string", "uuid"),
+        "date": ("string", "date"),
+        "instant": ("string", "date-time"),
+        "boolean": ("boolean", None),
+        "integer": ("integer", "int32"),
+        "number": ("number", "decimal"),
+    }
+    for name, wire in FIELDS[resource].items():
+        held = member(properties, name)
+        assert (held["type"], held.get("format")) == types[wire]
+
+
+def test_a_create_says_what_it_needs_and_what_is_made_of_the_rest() -> None:
+    body = schema("contact-create")
+    assert body["required"] == ["displayName"]
+    assert body["additionalProperties"] is False
+    assert member(body, "properties", "displayName")["minLength"] == 1
+    assert member(body, "properties", "number")["maxLength"] == 100
+    assert member(body, "properties", "privacyBlocked")["default"] is False
+    assert member(body, "properties", "lastInteractionDate")["default"] == "0001-01-01"
+    for derived in ("id", "searchName", "companyName"):
+        assert "default" not in member(body, "properties", derived)
+    assert "lastModifiedDateTime" not in member(body, "properties")
+    assert "lastModifiedDateTime" in member(schema("unitOfMeasure-create"), "properties")
+
+
+def test_an_update_takes_what_can_be_changed() -> None:
+    body = schema("unitOfMeasure-update")
+    expected = ["displayName", "internationalStandardCode", "symbol"]
+    assert list(member(body, "properties")) == expected
+    assert "required" not in body
+
+
+def test_digits_may_be_sent_as_text_and_come_back_as_a_number() -> None:
+    sent = member(schema("itemAttribute-create"), "properties", "attributeId")["anyOf"]
+    assert [each["type"] for each in cast("list[Object]", sent)] == ["integer", "string"]
+    assert member(schema("itemAttribute"), "properties", "attributeId")["type"] == "integer"
+
+
+def test_suggestions_are_examples_and_never_the_only_values() -> None:
+    held = member(schema("customer"), "properties", "blocked")
+    assert held["examples"] == [" ", "Ship", "Invoice", "All"]
+    assert "enum" not in held
+
+
+def test_a_change_takes_the_tag_of_the_record() -> None:
+    for _, method, operation in operations(document()):
+        references = str(operation.get("parameters", []))
+        assert ("'#/components/parameters/If-Match'" in references) is (
+            method in ("patch", "delete") or operation["operationId"] == "unitsOfMeasureExt-create"
+        )
+
+
+def test_operations_name_the_scope_that_they_need() -> None:
+    for _, method, operation in operations(document()):
+        if operation["tags"] == ["service"]:
+            assert "security" not in operation
+        else:
+            scope = "records.read" if method == "get" else "records.write"
+            assert operation["security"] == [{"bearer": [scope]}]
+    assert document()["security"] == [{"bearer": []}]
+
+
+def test_every_error_is_told_with_what_to_do() -> None:
+    responses = member(document(), "components", "responses")
+    for each in ERROR_TABLE:
+        response = member(responses, f"refused-{each.status}")
+        assert each.code in str(response["content"])
+        assert each.remedy in str(response["description"])
+
+
+def test_every_status_but_that_of_a_missing_method_belongs_to_some_operation() -> None:
+    used = {
+        status
+        for _, _, operation in operations(document())
+        for status in member(operation, "responses")
+        if int(status) >= 400
+    }
+    assert used == {str(each.status) for each in ERROR_TABLE} - {"405"}
+
+
+def test_the_servers_are_the_base_path_and_the_base_url() -> None:
+    settings = replace(SETTINGS, public_url="https://erp.example/office/api/")
+    servers = cast("list[Object]", document(settings=settings)["servers"])
+    assert [each["url"] for each in servers] == ["/office/api", "https://erp.example/office/api"]

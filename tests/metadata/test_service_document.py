@@ -1,0 +1,48 @@
+"""The service document lists what can be asked for at a root, and nothing else."""
+
+import msgspec
+
+from comptoir.catalog import MODEL
+from comptoir.metadata.service_document import service_document
+
+BASE = "http://erp.example/api"
+COMPANY = "00000000-0000-4000-8000-000000000001"
+
+
+class Listed(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    kind: str
+    url: str
+
+
+class Document(msgspec.Struct, forbid_unknown_fields=True):
+    value: list[Listed]
+    context: str | None = msgspec.field(default=None, name="@odata.context")
+
+
+def document(company_id: str | None, level: str = "minimal") -> Document:
+    content = service_document(MODEL, BASE, company_id, level)
+    return msgspec.json.decode(content, type=Document)
+
+
+def test_the_root_lists_the_companies_alone() -> None:
+    assert document(None) == Document(
+        [Listed("companies", "EntitySet", "companies")], f"{BASE}/$metadata"
+    )
+
+
+def test_a_company_lists_every_set_that_stands_under_it() -> None:
+    found = document(COMPANY)
+    names = [each.name for each in MODEL.per_company]
+    assert found.context == f"{BASE}/companies({COMPANY})/$metadata"
+    assert found.value == [Listed(name, "EntitySet", name) for name in names]
+
+
+def test_full_metadata_adds_nothing() -> None:
+    assert document(COMPANY, "full") == document(COMPANY)
+
+
+def test_without_a_context_the_urls_are_absolute() -> None:
+    found = document(COMPANY, "none")
+    assert found.context is None
+    assert found.value[0].url == f"{BASE}/companies({COMPANY})/{found.value[0].name}"
