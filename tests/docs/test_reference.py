@@ -81,7 +81,8 @@ def test_a_kind_is_described_with_all_its_fields_and_relations_in_order(
     section = page.partition(f"\n## {entity_set.name}\n")[2].partition("\n## ")[0]
     named = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
     kind = entity_set.type
-    assert named == [each.name for each in (*kind.properties, *kind.navigation)]
+    relations = [each.name for each in kind.navigation]
+    assert named == [*(each.name for each in kind.properties), *relations]
 
 
 def test_what_is_special_of_a_kind_is_said() -> None:

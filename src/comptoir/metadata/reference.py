@@ -272,6 +272,8 @@ def undocumented(model: Model, errors: Iterable[ErrorKind]) -> Iterator[str]:
         kind = entity_set.type
         if not kind.description.strip():
             yield f"{entity_set.name} has no description"
-        for held in (*kind.properties, *kind.navigation):
-            if not held.description.strip():
-                yield f"{entity_set.name} {held.name} has no description"
+        texts = {each.name: each.description for each in kind.properties}
+        texts |= {each.name: each.description for each in kind.navigation}
+        for name, text in texts.items():
+            if not text.strip():
+                yield f"{entity_set.name} {name} has no description"
