@@ -90,6 +90,7 @@ def test_what_a_create_needs_and_an_update_leaves_is_told() -> None:
     held = of_set(MODEL.by_name["unitsOfMeasureExt"])
     assert names(held, "InsertRestrictions", "RequiredProperties") == ["code"]
     assert names(held, "UpdateRestrictions", "NonUpdatableProperties") == ["lastModifiedDateTime"]
+    assert names(held, "UpdateRestrictions", "Upsertable") is False
 
 
 @SETS

@@ -11,7 +11,7 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.scalar import GUID
 from comptoir.edm.text import CODE
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version
-from metadata.reading import EDM, EDMX, container, json, member, members, schema, xml
+from metadata.reading import EDM, EDMX, Value, container, json, member, members, schema, xml
 from support.contract import FIELDS
 from support.specimen import WITH_SPECIMENS
 
@@ -125,16 +125,21 @@ def test_no_relation_claims_a_constraint_or_a_partner_that_does_not_hold() -> No
 
 
 def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
-    def kind(name: str, other: str, on: tuple[str, str]) -> EntitySet:
-        relation = NavigationProperty("others", f"{other}sExt", on, "Those with the same code.")
+    def kind(name: str, other: str, on: tuple[str, str], only: str = "") -> EntitySet:
+        wanted = {"code": only} if only else {}
+        relation = NavigationProperty("others", f"{other}sExt", on, "Those alike.", only=wanted)
         properties = (Property("id", GUID), Property("number", CODE), Property("code", CODE))
         return EntitySet(f"{name}sExt", EntityType(name, "", properties, navigation=(relation,)))
 
-    lefts = kind("left", "right", ("number", "code"))
-    model = Model((*MODEL.sets, lefts, kind("right", "left", ("code", "number"))))
-    assert member(schema(json(model=model)), "left", "others")["$Partner"] == "others"
-    model = Model((*MODEL.sets, lefts, kind("right", "left", ("number", "code"))))
-    assert "$Partner" not in member(schema(json(model=model)), "left", "others")
+    def partners(left: EntitySet, right: EntitySet) -> list[Value]:
+        known = schema(json(model=Model((*MODEL.sets, left, right))))
+        return [member(known, name, "others").get("$Partner") for name in ("left", "right")]
+
+    left, right = ("number", "code"), ("code", "number")
+    plain = kind("left", "right", left)
+    assert partners(plain, kind("right", "left", right)) == ["others", "others"]
+    assert partners(plain, kind("right", "left", left)) == [None, None]
+    assert partners(plain, kind("right", "left", right, only="A")) == [None, None]
 
 
 def test_the_references_are_to_the_vocabularies_that_are_used() -> None:

@@ -184,6 +184,13 @@ def test_a_change_takes_the_tag_of_the_record() -> None:
         )
 
 
+def test_what_changes_something_can_be_repeated_safely() -> None:
+    for _, method, operation in operations(document()):
+        references = str(operation.get("parameters", []))
+        for header in ("Repeatability-Request-ID", "Repeatability-First-Sent"):
+            assert (header in references) is (method != "get")
+
+
 def test_operations_name_the_scope_that_they_need() -> None:
     for _, method, operation in operations(document()):
         if operation["tags"] == ["service"]:
