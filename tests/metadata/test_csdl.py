@@ -131,7 +131,7 @@ def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
         properties = (Property("id", GUID), Property("number", CODE), Property("code", CODE))
         return EntitySet(f"{name}sExt", EntityType(name, "", properties, navigation=(relation,)))
 
-    def partners(left: EntitySet, right: EntitySet) -> list[Value]:
+    def partners(left: EntitySet, right: EntitySet) -> list[Value | None]:
         known = schema(json(model=Model((*MODEL.sets, left, right))))
         return [member(known, name, "others").get("$Partner") for name in ("left", "right")]
 

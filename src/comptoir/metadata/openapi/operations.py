@@ -35,6 +35,7 @@ TEXT = "text/plain"
 _TAG = ("ETag", "The record's entity tag.")
 _PLACE = ("Location", "The record's address.")
 _APPLIED = ("Preference-Applied", "What of `Prefer` was heeded.")
+_REPEATED = ("Repeatability-Result", "Whether the request could be repeated: `accepted`.")
 _GUARDED = (
     "`If-Match` guards the record of the same key: 412 if its tag is another, 409 if there is one "
     "all the same. Clients that name the protocol may leave it out."
@@ -125,7 +126,10 @@ class Operations:
             f"Make a record of {entity_set.name}",
             CREATE,
             (*guards, PREFER_RETURN, *REPEATABLE),
-            {"201": _changed(entity_set, "Made.", _PLACE), "204": _done("Made.", _TAG, _PLACE)},
+            {
+                "201": _changed(entity_set, "Made.", _PLACE),
+                "204": _done("Made.", _TAG, _PLACE, _REPEATED),
+            },
             _GUARDED if entity_set.create_guarded else "",
         )
 
@@ -137,7 +141,7 @@ class Operations:
             f"Change a record of {entity_set.name}",
             UPDATE,
             (IF_MATCH, PREFER_RETURN, *REPEATABLE),
-            {"200": _changed(entity_set, "Changed."), "204": _done("Changed.", _TAG)},
+            {"200": _changed(entity_set, "Changed."), "204": _done("Changed.", _TAG, _REPEATED)},
         )
 
     def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -151,7 +155,7 @@ class Operations:
             {
                 "200": _changed(entity_set, "Replaced."),
                 "201": _changed(entity_set, "Made.", _PLACE),
-                "204": _done("Replaced or made.", _TAG),
+                "204": _done("Replaced or made.", _TAG, _REPEATED),
             },
             _UPSERTED,
         )
@@ -164,7 +168,7 @@ class Operations:
             "summary": f"Remove a record of {entity_set.name}",
             "security": self._write,
             "parameters": _parameters((IF_MATCH, *REPEATABLE)),
-            "responses": {"204": _done("Removed."), **refused(OF_WRITES)},
+            "responses": {"204": _done("Removed.", _REPEATED), **refused(OF_WRITES)},
         }
 
     def _get(
@@ -219,7 +223,9 @@ def _answer(
 
 
 def _changed(entity_set: EntitySet, said: str, *headers: tuple[str, str]) -> JsonSchema:
-    return _answer(said, JSON, reference(entity_set.type.name), (_TAG, _APPLIED, *headers))
+    return _answer(
+        said, JSON, reference(entity_set.type.name), (_TAG, _APPLIED, _REPEATED, *headers)
+    )
 
 
 def _done(said: str, *headers: tuple[str, str]) -> JsonSchema:
