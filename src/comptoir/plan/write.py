@@ -151,10 +151,10 @@ def _bind(
     given: dict[str, Stored] = {}
     faults: list[tuple[ErrorKind, str, str]] = []
     for name, value in body.items():
-        if len(faults) == TOLD:
-            break
         held = kind.by_name.get(name)
         if held is None:
+            if len(faults) >= TOLD:
+                break
             faults.append(_nested(name) if name in kind.related else _unknown(kind, name))
         elif _is_ignored(kind, held, creating):
             continue
