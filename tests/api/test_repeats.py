@@ -92,6 +92,22 @@ def test_a_repeat_of_a_write_that_changed_nothing_changes_nothing(own_stock: Com
     assert own_stock.changes() == changed
 
 
+def test_a_repeat_may_name_a_record_as_it_was(own_stock: Company) -> None:
+    """By another key than the first, which the write itself changed or took away."""
+    renaming, deleting = repeatable(If_Match="*"), repeatable(If_Match="*")
+    for _ in range(2):
+        renamed = own_stock.patch("shippingAgentsExt(code='DHL')", NEW, headers=renaming)
+        assert record(renamed)["code"] == "UPS"
+    for _ in range(2):
+        deleted = own_stock.delete("shippingAgentsExt(code='UPS')", headers=deleting)
+        assert (deleted.status_code, result(deleted)) == (204, "accepted")
+    lost = own_stock.delete("shippingAgentsExt(code='UPS')", headers=repeatable(If_Match="*"))
+
+    refusal(lost, "Internal_RecordNotFound")
+    verbs = [change.verb for change in own_stock.changes() if change.record == SHIPPING_AGENT]
+    assert verbs == ["create", "update", "delete"]
+
+
 def test_a_repeat_is_answered_in_the_form_that_it_asks_for(company: Company) -> None:
     """What a request means is repeated; how the answer is written may differ."""
     headers = repeatable()

@@ -71,15 +71,19 @@ class CreatePlan(msgspec.Struct, frozen=True):
         return self.values.given.get(self.entity_set.type.key)
 
 
+Sought = Stored | Refusal
+"""The key of the record to be written, or why there is none: told when it is no repeat."""
+
+
 class UpdatePlan(msgspec.Struct, frozen=True):
-    """A record to be changed: its key, tags of which it must have one or must not, and by whom.
+    """A record to be changed, tags of which it must have one or must not, and by whom.
 
     With `replaces`, properties that are not given get their default.
     """
 
     entity_set: EntitySet
     company: Company
-    key: Stored
+    sought: Sought
     values: Values
     if_match: EntityTags
     by: str
@@ -87,17 +91,27 @@ class UpdatePlan(msgspec.Struct, frozen=True):
     replaces: bool = False
     repeat: Repeat | None = None
 
+    @property
+    def key(self) -> Stored | None:
+        """The key of the record, None where the path leads to none."""
+        return None if isinstance(self.sought, Refusal) else self.sought
+
 
 class DeletePlan(msgspec.Struct, frozen=True):
-    """A record to be deleted: its key, tags of which it must have one or must not, and by whom."""
+    """A record to be deleted, tags of which it must have one or must not, and by whom."""
 
     entity_set: EntitySet
     company: Company
-    key: Stored
+    sought: Sought
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
     repeat: Repeat | None = None
+
+    @property
+    def key(self) -> Stored | None:
+        """The key of the record, None where the path leads to none."""
+        return None if isinstance(self.sought, Refusal) else self.sought
 
 
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
@@ -151,10 +165,10 @@ def _bind(
     given: dict[str, Stored] = {}
     faults: list[tuple[ErrorKind, str, str]] = []
     for name, value in body.items():
-        if len(faults) == TOLD:
-            break
         held = kind.by_name.get(name)
         if held is None:
+            if len(faults) >= TOLD:
+                break
             faults.append(_nested(name) if name in kind.related else _unknown(kind, name))
         elif _is_ignored(kind, held, creating):
             continue

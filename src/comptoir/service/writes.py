@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from comptoir.auth import Scope, require
-from comptoir.errors import ENTITY_CHANGED, PRECONDITION_REQUIRED, Refusal
+from comptoir.edm.primitive import Stored
+from comptoir.errors import ENTITY_CHANGED, NOT_IMPLEMENTED, PRECONDITION_REQUIRED, Refusal
 from comptoir.plan.write import (
     CreatePlan,
     DeletePlan,
+    Repeat,
     UpdatePlan,
     WritePlan,
     bind_create,
@@ -15,17 +17,20 @@ from comptoir.plan.write import (
 )
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
 from comptoir.request.media import require_json
-from comptoir.request.options import parse_options
+from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
 from comptoir.request.payload import parse_object
 from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import RESULT
 from comptoir.response.answer import Answer, Header
-from comptoir.service.context import Context, Runtime, refuse_options
+from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
 from comptoir.service.places import Places
 from comptoir.service.repeats import Repeats, repeatable_key
+from comptoir.service.views import Views
 from comptoir.store.unit import Written
 
-WRITING = ("POST", "PATCH", "PUT", "DELETE")
+_NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
+
+WRITING = tuple(_NAMES)
 """The methods that write."""
 
 Planner = Callable[[Context], Awaitable[WritePlan]]
@@ -37,6 +42,7 @@ class Writes:
     def __init__(self, runtime: Runtime, places: Places) -> None:
         self._store = runtime.store
         self._places = places
+        self._views = Views(runtime)
         self._base_url = runtime.base_url
         self._repeats = Repeats(runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Planner] = {
@@ -54,7 +60,24 @@ class Writes:
     async def plan(self, context: Context) -> WritePlan:
         """What a request asks to be written; raises `Refusal` for all that needs no record."""
         require(context.request.principal, Scope.RECORDS_WRITE)
+        options = parse_options(context.request.query)
+        if options is not NO_OPTIONS:
+            self._shape(context, options)
         return await self._planners[context.request.method](context)
+
+    def _shape(self, context: Context, options: QueryOptions) -> None:
+        """Let the answer show of the record what `$select` says (OData Protocol 4.01, 11.4)."""
+        what = _NAMES[context.request.method]
+        if context.request.method == "DELETE":
+            refuse_options(options, what)
+        if options.expand is not None:
+            raise Refusal(
+                NOT_IMPLEMENTED,
+                f"$expand is not supported in {what}. Read the record with it afterwards.",
+                target="$expand",
+            )
+        allow_options(options, VIEWING, what)
+        context.records = self._views.of(context, options).records
 
     def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
         """The answer to a request that was planned and done.
@@ -85,7 +108,6 @@ class Writes:
 
     async def _create(self, context: Context) -> WritePlan:
         request, entity_set = context.request, context.entity_set
-        refuse_options(parse_options(request.query), "a create")
         ieee754 = require_json(request.headers)
         content = await request.read_body()
         guard = entity_tags(request.headers, b"if-match") if entity_set.create_guarded else None
@@ -106,7 +128,6 @@ class Writes:
     async def _change(self, context: Context) -> WritePlan:
         """An update or a replacement; with If-None-Match: * a create under the key in the path."""
         request, entity_set = context.request, context.entity_set
-        refuse_options(parse_options(request.query), "an update")
         ieee754 = require_json(request.headers)
         content = await request.read_body()
         if_match = entity_tags(request.headers, b"if-match")
@@ -123,34 +144,42 @@ class Writes:
                 target="If-None-Match",
             )
         by, company = request.principal.subject, context.under()
-        key = await self._places.key(context)
         if if_match is None:
+            key = await self._places.key(context)
             # another key in the body is ignored
             body.pop(entity_set.type.key, None)
             values = bind_create(entity_set.type, body, key, ieee754=ieee754)
             return CreatePlan(entity_set, company, values, by, must_not_exist=True, repeat=repeat)
+        record = await self._sought(context, repeat)
         replaces = request.method == "PUT"
         values = (bind_replace if replaces else bind_update)(entity_set.type, body, ieee754=ieee754)
         return UpdatePlan(
-            entity_set, company, key, values, if_match, by, if_none_match, replaces, repeat
+            entity_set, company, record, values, if_match, by, if_none_match, replaces, repeat
         )
 
     async def _delete(self, context: Context) -> WritePlan:
         request = context.request
-        refuse_options(parse_options(request.query), "a delete")
         if_match = entity_tags(request.headers, b"if-match")
         if_none_match = _if_none_match(request.headers)
         if if_match is None:
             raise _precondition_required("Deleting a record needs If-Match" + _ITS_TAG)
-        return DeletePlan(
-            context.entity_set,
-            context.under(),
-            await self._places.key(context),
-            if_match,
-            request.principal.subject,
-            if_none_match,
-            self._repeats.of(context, b""),
-        )
+        repeat = self._repeats.of(context, b"")
+        record = await self._sought(context, repeat)
+        by, company = request.principal.subject, context.under()
+        return DeletePlan(context.entity_set, company, record, if_match, by, if_none_match, repeat)
+
+    async def _sought(self, context: Context, repeat: Repeat | None) -> Stored | Refusal:
+        """The key of the record that a path names.
+
+        What a repeatable write itself may have renamed or deleted is told to be missing when it
+        turns out to be no repeat.
+        """
+        try:
+            return await self._places.key(context)
+        except Refusal as refusal:
+            if repeat is None:
+                raise
+            return refusal
 
 
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")

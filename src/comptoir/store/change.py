@@ -52,12 +52,8 @@ def change(
         if not touched:
             return current
     record.update(given)
-    yield from derive(company_id, plan.entity_set, record, given, touched, statements)
-    changed = {
-        name
-        for (name, value), before in zip(record.items(), current[1:], strict=True)
-        if value != before
-    }
+    derived = yield from derive(company_id, plan.entity_set, record, given, touched, statements)
+    changed = _differing(record, current) if replaces else {*touched, *derived}
     if not changed:
         return current
     yield from check_unique(company_id, plan.entity_set, key, record, changed, statements)
@@ -72,6 +68,14 @@ def change(
     )
     ledger.note(number, plan.entity_set.name, key, UPDATE, plan.by)
     return (number, *record.values())
+
+
+def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
+    return {
+        name
+        for (name, value), before in zip(record.items(), current[1:], strict=True)
+        if value != before
+    }
 
 
 def check_unique(

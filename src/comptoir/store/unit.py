@@ -139,9 +139,11 @@ def _delete(
     plan: DeletePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
     current = yield from _guarded(plan, statements)
+    kind = plan.entity_set.type
+    key = current[kind.position[kind.key] + 1]
     number, _ = ledger.take()
-    yield statements.writes.delete(plan.entity_set).query(plan.company.id, plan.key)
-    ledger.note(number, plan.entity_set.name, plan.key, DELETE, plan.by)
+    yield statements.writes.delete(plan.entity_set).query(plan.company.id, key)
+    ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)
     return Written(current)
 
 
@@ -149,9 +151,12 @@ def _guarded(
     plan: UpdatePlan | DeletePlan, statements: Statements
 ) -> Generator[Statement, list[Row], Row]:
     """The record, whose tag allows what is planned."""
-    rows = yield statements.reads.record(RecordPlan(plan.entity_set, plan.company, plan.key))
+    key = plan.sought
+    if isinstance(key, Refusal):
+        raise key
+    rows = yield statements.reads.record(RecordPlan(plan.entity_set, plan.company, key))
     if not rows:
-        raise no_record(plan.entity_set, plan.key)
+        raise no_record(plan.entity_set, key)
     current = rows[0]
     tag = opaque_tag(plan.company, current[0])
     if not plan.if_match.hold(tag):
