@@ -85,7 +85,6 @@ Verb = Callable[[Context], Awaitable[Answer]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 
-
 COUNTING = frozenset({"$filter", "$search"})
 """The query options that a count takes."""
 
