@@ -14,7 +14,7 @@ from comptoir.http.coding import answer_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.url import check_url
 from comptoir.plan.read import Row
-from comptoir.request.headers import check_versions, combined
+from comptoir.request.headers import check_isolation, check_versions, combined
 from comptoir.response.answer import Answer
 from comptoir.service import Request, Service
 
@@ -43,6 +43,7 @@ class Api:
         exchange.subject = principal.subject
         exchange.coding = answer_coding(headers)
         check_versions(headers)
+        check_isolation(headers)
         is_batch = raw_path.endswith(_BATCH) and names_batch(path)
         limit = self._settings.batch_bytes if is_batch else self._settings.body_bytes
         request = Request(
