@@ -108,6 +108,13 @@ REPEAT_UNTRACKED = ErrorKind(
     "The request says that it was first sent at a time for which repeats are not known any more.",
     "Find out whether it was done, and send it as a new request if not.",
 )
+ISOLATION_NOT_SUPPORTED = ErrorKind(
+    "Request_IsolationNotSupported",
+    412,
+    "The request asks to see one state of all records (`Isolation: snapshot`), which this service "
+    "does not promise over several reads.",
+    "Send it without `Isolation` and `OData-Isolation`.",
+)
 BODY_TOO_LARGE = ErrorKind(
     "Request_BodyTooLarge",
     413,
@@ -125,6 +132,12 @@ UNSUPPORTED_MEDIA_TYPE = ErrorKind(
     415,
     "The body is not declared as JSON, or is compressed.",
     "Send `Content-Type: application/json`, and the body as it is.",
+)
+FAILED_DEPENDENCY = ErrorKind(
+    "Request_FailedDependency",
+    424,
+    "The request was not done, because another request of the same batch was not done.",
+    "Look at the answer to the request that the message names; then send both again.",
 )
 PRECONDITION_REQUIRED = ErrorKind(
     "Request_PreconditionRequired",
@@ -179,9 +192,11 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     LINK_EXPIRED,
     ENTITY_CHANGED,
     REPEAT_UNTRACKED,
+    ISOLATION_NOT_SUPPORTED,
     BODY_TOO_LARGE,
     URI_TOO_LONG,
     UNSUPPORTED_MEDIA_TYPE,
+    FAILED_DEPENDENCY,
     PRECONDITION_REQUIRED,
     TOO_MANY_REQUESTS,
     HEADERS_TOO_LARGE,
