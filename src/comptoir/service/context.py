@@ -97,6 +97,7 @@ COLLECTING = frozenset(
         "$filter",
         "$format",
         "$orderby",
+        "$search",
         "$select",
         "$skip",
         "$skiptoken",
