@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from support.client import record
+from support.client import page, record
 from support.office import Company
 from support.refusals import refusal
 from support.samples import PATHS
@@ -85,6 +85,46 @@ def test_what_no_format_fits_is_406(accept: str, stocked: Company) -> None:
     answer = stocked.get(AGENT, headers={"Accept": accept})
 
     refusal(answer, "Request_NotAcceptable", "Accept")
+
+
+@pytest.mark.parametrize(
+    ("option", "media"),
+    [
+        ("json", MINIMAL),
+        ("JSON", MINIMAL),
+        ("application/json;odata.metadata=none", NONE),
+        ("application%2Fjson%3Bodata.metadata%3Dfull", FULL),
+        ("application/json;IEEE754Compatible=true", f"{MINIMAL};IEEE754Compatible=true"),
+    ],
+)
+@pytest.mark.parametrize("name", ["$format", "format", "%24FORMAT"])
+@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt", f"{AGENT}/code", f"{AGENT}/$ref", ""])
+def test_the_option_wins_over_what_is_accepted(
+    path: str, name: str, option: str, media: str, stocked: Company
+) -> None:
+    """A browser asks for HTML, and a person who types an address for a format."""
+    answer = stocked.get(path, f"{name}={option}", {"Accept": "text/html"})
+
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == media
+
+
+@pytest.mark.parametrize(
+    "option", ["atom", "xml", "text/html", "*/*", "application/json;odata=verbose", "json;x=y"]
+)
+@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt"])
+def test_an_option_that_no_format_fits_is_406(path: str, option: str, stocked: Company) -> None:
+    error = refusal(stocked.get(path, f"$format={option}"), "Request_NotAcceptable", "$format")
+
+    assert repr(option) in error.message
+
+
+def test_the_link_to_the_next_page_keeps_the_format(company: Company) -> None:
+    company.load("shippingAgentsExt", {"code": "A"}, {"code": "B"})
+    first = page(company.get("shippingAgentsExt", f"$format={NONE}", {"Prefer": "maxpagesize=1"}))
+    assert first.next_link is not None
+
+    assert company.follow(first.next_link).headers["content-type"] == NONE
 
 
 @pytest.mark.parametrize(

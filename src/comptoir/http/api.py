@@ -37,7 +37,7 @@ class Api:
         raw_path: bytes = scope["raw_path"]
         path = raw_path[self._base :].decode("latin-1")
         query: str = scope["query_string"].decode("latin-1")
-        check_url(path, query, self._settings.url_bytes)
+        check_url(len(raw_path), query, self._settings.url_bytes)
         headers = combined(scope["headers"])
         principal = self._authenticator.authenticate(headers.get(b"authorization"))
         exchange.subject = principal.subject

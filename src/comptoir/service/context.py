@@ -85,6 +85,9 @@ Verb = Callable[[Context], Awaitable[Answer]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 
+FORMATTING = frozenset({"$format"})
+"""The query options of what has a form, but no records to choose from."""
+
 COUNTING = frozenset({"$filter", "$search"})
 """The query options that a count takes."""
 

@@ -6,9 +6,7 @@ from comptoir.metadata.service_document import service_document
 from comptoir.request.accept import media_type
 from comptoir.request.options import parse_options
 from comptoir.response.answer import Answer
-from comptoir.service.context import Context, Runtime, allow_options
-
-_DESCRIBING = frozenset({"$format"})
+from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
 
 
 class Describing:
@@ -21,7 +19,7 @@ class Describing:
 
     async def service(self, context: Context) -> Answer:
         """The sets at a service root (OData Protocol 4.01, section 11.1.1)."""
-        allow_options(parse_options(context.request.query), _DESCRIBING, "the service document")
+        allow_options(parse_options(context.request.query), FORMATTING, "the service document")
         company_id, level = context.target.company_id, context.records.level
         body = service_document(self._model, self._base_url, company_id, level)
         return Answer(200, context.headers(), body)
@@ -29,7 +27,7 @@ class Describing:
     async def metadata(self, context: Context) -> Answer:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is liked better."""
         options = parse_options(context.request.query)
-        allow_options(options, _DESCRIBING, "the metadata document")
+        allow_options(options, FORMATTING, "the metadata document")
         headers = context.request.headers
         found = media_type(headers, MEDIA_TYPES, options.format)
         max_version = headers.get(b"odata-maxversion", b"").decode("latin-1")

@@ -8,7 +8,7 @@ from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import property_body, reference_body
 from comptoir.service.collections import EVERY, NONE, Collections, Subset
-from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
+from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
 from comptoir.service.places import Places
 from comptoir.service.views import Views
 
@@ -76,7 +76,8 @@ class Records:
 
     async def _part(self, context: Context, what: str, *, raw: bool) -> Answer:
         require(context.request.principal, Scope.RECORDS_READ)
-        refuse_options(parse_options(context.request.query), what)
+        options = parse_options(context.request.query)
+        allow_options(options, frozenset() if raw else FORMATTING, what)
         held = context.target.property
         found = await self._found(context)
         if isinstance(found, Answer):
@@ -95,7 +96,7 @@ class Records:
 
     async def _plain(self, context: Context, what: str) -> Row | None:
         require(context.request.principal, Scope.RECORDS_READ)
-        refuse_options(parse_options(context.request.query), what)
+        allow_options(parse_options(context.request.query), FORMATTING, what)
         return await self._places.row(context)
 
     async def _found(self, context: Context) -> Row | Answer:

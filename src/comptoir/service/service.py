@@ -6,8 +6,8 @@ from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.request.accept import answer_format
-from comptoir.request.headers import NO_HEADERS
+from comptoir.request.accept import DEFAULT, Format, answer_format
+from comptoir.request.options import parse_options
 from comptoir.request.path import parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
@@ -80,8 +80,8 @@ class Service:
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
-        headers = NO_HEADERS if target.shape in FORMATS_OF_THEIR_OWN else request.headers
-        writer = record_writer(target.entity_set, answer_format(headers))
+        form = DEFAULT if target.shape in FORMATS_OF_THEIR_OWN else _form(request)
+        writer = record_writer(target.entity_set, form)
         if not target.entity_set.per_company and not target.hops:
             company = None
         return Context(request, target, company, writer), verb
@@ -120,3 +120,8 @@ class Service:
 def _is_related(target: Target) -> bool:
     """Whether the path leads to a collection by navigation: records are created in their set."""
     return bool(target.hops) and target.shape is Shape.COLLECTION
+
+
+def _form(request: Request) -> Format:
+    option = parse_options(request.query).format if request.query else None
+    return answer_format(request.headers, option)

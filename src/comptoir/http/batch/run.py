@@ -211,7 +211,11 @@ class Run:
 
     def _request(self, part: Part) -> Request:
         path = self._outcomes.path_of(part)
-        check_url(path, part.address.query, self._settings.url_bytes)
+        check_url(
+            len(self._settings.base_path) + len(path),
+            part.address.query,
+            self._settings.url_bytes,
+        )
         headers = self._headers(part)
         check_versions(headers)
         check_isolation(headers)
