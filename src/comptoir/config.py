@@ -83,6 +83,10 @@ class Settings:
         metadata=_help("The signature algorithms that are accepted, separated by commas."),
     )
     body_bytes: int = field(default=1 << 20, metadata=_help("The largest body of a request."))
+    batch_bytes: int = field(
+        default=8 << 20, metadata=_help("The largest body of a batch, all its requests together.")
+    )
+    batch_requests: int = field(default=100, metadata=_help("The most requests of a batch."))
     url_bytes: int = field(default=16 << 10, metadata=_help("The longest URL."))
     header_bytes: int = field(default=64 << 10, metadata=_help("The largest head of a request."))
     request_seconds: float = field(

@@ -126,6 +126,12 @@ UNSUPPORTED_MEDIA_TYPE = ErrorKind(
     "The body is not declared as JSON, or is compressed.",
     "Send `Content-Type: application/json`, and the body as it is.",
 )
+FAILED_DEPENDENCY = ErrorKind(
+    "Request_FailedDependency",
+    424,
+    "The request was not done, because another request of the same batch was not done.",
+    "Look at the answer to the request that the message names; then send both again.",
+)
 PRECONDITION_REQUIRED = ErrorKind(
     "Request_PreconditionRequired",
     428,
@@ -182,6 +188,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     BODY_TOO_LARGE,
     URI_TOO_LONG,
     UNSUPPORTED_MEDIA_TYPE,
+    FAILED_DEPENDENCY,
     PRECONDITION_REQUIRED,
     TOO_MANY_REQUESTS,
     HEADERS_TOO_LARGE,

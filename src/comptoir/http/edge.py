@@ -5,12 +5,13 @@ import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.errors import INTERNAL_ERROR, UNAVAILABLE, Refusal
+from comptoir.errors import INTERNAL_ERROR, Refusal
 from comptoir.http.api import Api
 from comptoir.http.body import ClientLeft
 from comptoir.http.coding import VARIES, encode
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import Exchange
+from comptoir.http.failures import failed, stopping
 from comptoir.http.journal import Journal
 from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
@@ -60,19 +61,17 @@ class Edge:
             raise
         except asyncio.CancelledError:
             # the server stops and waits no longer: the client is told, in the form of every error
-            await _send(self._readable(error_answer(_stopping()), scope), send, exchange)
+            answer = error_answer(stopping())
+            answer.headers.append((b"connection", b"close"))
+            await _send(self._readable(answer, scope), send, exchange)
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # whatever failed, the client gets an error body
-            _log.exception("request %s failed", exchange.id)
-            answer = error_answer(
-                Refusal(
-                    INTERNAL_ERROR,
-                    f"The service failed. Its log has the cause under the id {exchange.id}.",
-                )
-            )
+            answer = error_answer(failed(exchange))
         try:
             await _send(self._readable(answer, scope), send, exchange)
+        except ClientLeft:
+            raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # the head has gone out with its status; an answer that breaks off tells the client
             _log.exception("the answer to request %s broke off", exchange.id)
@@ -82,15 +81,6 @@ class Edge:
         if self._cors is not None:
             answer.headers += self._cors.headers(scope)
         return answer
-
-
-def _stopping() -> Refusal:
-    return Refusal(
-        UNAVAILABLE,
-        "The service is stopping and did not finish this request. Nothing was changed; send it "
-        "again.",
-        headers={"Retry-After": "5", "Connection": "close"},
-    )
 
 
 async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:

@@ -1,5 +1,6 @@
 """From a request to the verb that answers it."""
 
+from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
@@ -75,7 +76,7 @@ class Service:
     async def _located(self, request: Request) -> tuple[Context, Verb]:
         segments = parse_path(request.path)
         company_id = company_of(segments)
-        company = None if company_id is None else await self._company(request, company_id)
+        company = None if company_id is None else await self.company(request.principal, company_id)
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
@@ -85,9 +86,10 @@ class Service:
             company = None
         return Context(request, target, company, writer), verb
 
-    async def _company(self, request: Request, company_id: str) -> Company:
+    async def company(self, principal: Principal, company_id: str) -> Company:
+        """The company with an id; raises `Refusal` (404) unless there is one that is reached."""
         company = None
-        if request.principal.reaches(company_id):
+        if principal.reaches(company_id):
             company = await self._runtime.store.company(company_id)
         if company is None:
             raise Refusal(

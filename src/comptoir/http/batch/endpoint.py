@@ -1,0 +1,213 @@
+"""`$batch`, the resource (OData Protocol 4.01, section 11.7): reads a batch, has it done, answers.
+
+It is malformed as a whole, and then nothing of it is done, or its requests are done and each has
+an answer of its own.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from urllib.parse import unquote, urlsplit
+
+from comptoir.config import Settings
+from comptoir.errors import (
+    BAD_REQUEST,
+    INVALID_URL,
+    METHOD_NOT_ALLOWED,
+    NOT_ACCEPTABLE,
+    Refusal,
+)
+from comptoir.http.batch.run import Course, Run
+from comptoir.http.exchange import Exchange
+from comptoir.plan.target import company_of
+from comptoir.request.batch import (
+    Batch,
+    BatchLimits,
+    Roots,
+    boundary_of,
+    malformed,
+    origin,
+    parse_documents,
+    parse_multipart,
+)
+from comptoir.request.fields import elements
+from comptoir.request.headers import Headers, require_json
+from comptoir.request.options import system_name
+from comptoir.request.path import parse_path
+from comptoir.request.preferences import Preferences, preferences
+from comptoir.response.answer import Answer, Header
+from comptoir.response.batch import Replies, documents, gathered, multipart, new_boundary
+from comptoir.service import Request, Service
+
+PIECE_BYTES = 64 << 10
+"""How much of an answer is gathered before it is sent."""
+
+_BATCH = "$batch"
+_JSON, _MULTIPART = "application/json", "multipart/mixed"
+_FORMATS = {
+    _JSON: _JSON,
+    "application/*": _JSON,
+    _MULTIPART: _MULTIPART,
+    "multipart/*": _MULTIPART,
+}
+_OF_PARTS_ALONE = (b"if-match", b"if-none-match")
+
+
+def names_batch(path: str) -> bool:
+    """Whether a path below the base path is that of a batch: at one of the two service roots."""
+    segments = path.removeprefix("/").split("/")
+    if unquote(segments[-1]) != _BATCH:
+        return False
+    return len(segments) == 1 or (len(segments) == 2 and company_of(parse_path(path)) is not None)
+
+
+class Batches:
+    """Answers batches."""
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self._service = service
+        self._settings = settings
+        self._limits = BatchLimits(settings.batch_requests, settings.header_bytes)
+        listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
+        self._own_urls = frozenset({settings.base_url, listening})
+
+    async def answer(self, request: Request, exchange: Exchange) -> Answer:
+        """Answer a request whose path names a batch; raises `Refusal` when nothing of it is done.
+
+        The checks come in this order: company, method, media type, Accept, headers, size, body.
+        """
+        company_id = company_of(parse_path(request.path))
+        if company_id is not None:
+            await self._service.company(request.principal, company_id)
+        if request.method != "POST":
+            raise Refusal(
+                METHOD_NOT_ALLOWED,
+                f"{_BATCH} does not have {request.method[:20]}. Send it by POST.",
+                headers={"Allow": "POST"},
+            )
+        sent_as = _media_type(request.headers)
+        answered_as = _answered_as(request, sent_as)
+        wishes = preferences(request.headers)
+        _check_headers(request.headers, wishes)
+        batch = await self._batch(request, sent_as)
+        _check_authorization(request.headers, batch)
+        course = Course.of_documents if sent_as == _JSON else Course.of_multipart
+        run = Run(self._service, self._settings, request, exchange, course(wishes))
+        headers: list[Header] = [(b"odata-version", b"4.0")]
+        applied = wishes.applied(continue_on_error=True)
+        if applied:
+            headers.append((b"preference-applied", applied))
+        if b"repeatability-request-id" in request.headers:
+            headers.append((b"repeatability-result", b"accepted"))
+        return await _written(
+            run.replies(batch), headers, answered_as, nested=sent_as == _MULTIPART
+        )
+
+    async def _batch(self, request: Request, sent_as: str) -> Batch:
+        body = await request.read_body()
+        roots = self._roots(request)
+        if sent_as == _JSON:
+            return parse_documents(body, self._limits, roots)
+        boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
+        return parse_multipart(body, boundary, self._limits, roots)
+
+    def _roots(self, request: Request) -> Roots:
+        origins = {origin(url) for url in self._own_urls}
+        # the name by which the client reaches the service: good enough to recognise its own URLs
+        # by, while links are never made of it
+        host = request.headers.get(b"host", b"").decode("latin-1")
+        if host:
+            origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
+        paths = {urlsplit(url).path.rstrip("/") for url in self._own_urls}
+        base_paths = sorted({self._settings.base_path, *paths}, key=len, reverse=True)
+        root = request.path.rpartition("/")[0]
+        return Roots(frozenset(origins), tuple(base_paths), root)
+
+
+async def _written(
+    replies: Replies, headers: list[Header], media_type: str, *, nested: bool
+) -> Answer:
+    if media_type == _JSON:
+        headers.append((b"content-type", b"application/json"))
+        pieces = gathered(documents(replies), PIECE_BYTES)
+    else:
+        boundary = new_boundary("batchresponse")
+        headers.append((b"content-type", b"multipart/mixed; boundary=" + boundary))
+        pieces = gathered(multipart(replies, boundary, nested=nested), PIECE_BYTES)
+    first = await anext(pieces)
+    second = await anext(pieces, None)
+    if second is None:
+        return Answer(200, headers, first)
+    return Answer(200, headers, _continued((first, second), pieces))
+
+
+async def _continued(begun: Sequence[bytes], pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in begun:
+        yield piece
+    async for piece in pieces:
+        yield piece
+
+
+def _media_type(headers: Headers) -> str:
+    declared = headers.get(b"content-type", b"").decode("latin-1")
+    media = elements(declared)
+    if media and media[0].name == _JSON:
+        require_json(headers)
+        return _JSON
+    boundary_of(declared)
+    return _MULTIPART
+
+
+def _answered_as(request: Request, sent_as: str) -> str:
+    """The format of the answer: what `$format` or `Accept` asks for, else that of the request."""
+    asked = request.headers.get(b"accept", b"*/*").decode("latin-1")
+    for option in request.query.split("&"):
+        name, _, value = option.partition("=")
+        known = system_name(unquote(name))
+        if known == "$format":
+            asked = {"json": _JSON}.get(value.lower(), unquote(value))
+        elif known is not None:
+            raise Refusal(
+                INVALID_URL, f"{known} does not apply to a batch. Leave it out.", target=known
+            )
+    for media in elements(asked):
+        quality = dict(media.parameters).get("q", "1")
+        if quality.rstrip("0").rstrip(".") in ("", "0"):
+            continue
+        if media.name == "*/*":
+            return sent_as
+        if media.name in _FORMATS:
+            return _FORMATS[media.name]
+    raise Refusal(
+        NOT_ACCEPTABLE,
+        f"A batch is answered in {_JSON} or {_MULTIPART}. Accept one of them.",
+        target="Accept",
+    )
+
+
+def _check_headers(headers: Headers, wishes: Preferences) -> None:
+    """Raise `Refusal` for headers that a batch must not have (OData Protocol 4.01, 8.2)."""
+    for name in _OF_PARTS_ALONE:
+        if name in headers:
+            shown = name.decode().title()
+            raise Refusal(
+                BAD_REQUEST,
+                f"{shown} belongs to the requests in a batch, not to the batch. Move it there.",
+                target=shown,
+            )
+    if wishes.returns is not None:
+        raise Refusal(
+            BAD_REQUEST,
+            f"Prefer: return={wishes.returns} belongs to the requests in a batch, not to the "
+            "batch. Move it there.",
+            target="Prefer",
+        )
+
+
+def _check_authorization(headers: Headers, batch: Batch) -> None:
+    for part in batch.parts:
+        own = part.headers.get(b"authorization")
+        if own is not None and own != headers.get(b"authorization"):
+            raise malformed(
+                part.place,
+                "it has an Authorization of its own, but a batch is done with that of the batch. "
+                "Leave it out, or send the request by itself.",
+            )

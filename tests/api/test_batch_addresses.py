@@ -1,0 +1,183 @@
+"""The URLs of requests in a batch: relative, absolute paths, absolute, behind a proxy or not."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.batches import Reply, documents, send_documents
+from support.client import Record
+from support.databases import FreshDatabase
+from support.office import Company
+from support.refusals import refusal
+from support.samples import SAMPLES, SHIPPING_AGENT
+from support.service import Service
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+def read(company: Company, url: str, headers: dict[str, str] | None = None) -> Reply:
+    return documents(company, {"id": "1", "method": "GET", "url": url}, headers=headers)["1"]
+
+
+AT_COMPANY = [
+    AGENT,
+    f"/{AGENT}",
+    f"{AGENT}/",
+    f"/companies({{company}})/{AGENT}",
+    f"/api/companies({{company}})/{AGENT}",
+    f"http://127.0.0.1:8080/api/companies({{company}})/{AGENT}",
+    f"HTTP://127.0.0.1:8080/api/companies({{company}})/{AGENT}",
+    f"shippingAgentsExt%28{SHIPPING_AGENT}%29",
+    f"shippingAgentsExt(id={SHIPPING_AGENT})?custom=1",
+]
+
+
+@pytest.mark.parametrize("url", AT_COMPANY)
+def test_a_url_is_read_from_the_root_of_the_company(url: str, stocked: Company) -> None:
+    reply = read(stocked, url.format(company=stocked.id))
+
+    assert reply.status == 200, reply.body
+    assert reply.read(Record)["id"] == SHIPPING_AGENT
+
+
+AT_BASE = [
+    "companies({company})",
+    "/companies({company})",
+    "/api/companies({company})",
+    "http://127.0.0.1:8080/api/companies({company})",
+]
+
+
+@pytest.mark.parametrize("url", AT_BASE)
+def test_a_url_is_read_from_the_base(url: str, service: Service, stocked: Company) -> None:
+    request = {"id": "1", "method": "GET", "url": url.format(company=stocked.id)}
+
+    reply = documents(service.client, request)["1"]
+
+    assert reply.status == 200, reply.body
+    assert reply.read(Record)["id"] == stocked.id
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "erp.example", "ERP.example:443"])
+def test_a_url_may_name_the_host_that_the_batch_was_sent_to(host: str, stocked: Company) -> None:
+    """Clients build it of the name by which they reach the service; links are not made of it."""
+    url = f"https://{host.lower()}/api/companies({stocked.id})/{AGENT}"
+
+    reply = read(stocked, url, {"Host": host})
+
+    assert reply.status == 200
+    assert host not in str(reply.read(Record)["@odata.context"])
+
+
+def test_a_url_may_not_name_another_host_than_the_batch(stocked: Company) -> None:
+    url = f"https://elsewhere.example/api/companies({stocked.id})/{AGENT}"
+
+    answer = send_documents(
+        stocked, [{"id": "1", "method": "GET", "url": url}], {"Host": "erp.example"}
+    )
+
+    refusal(answer, "BadRequest", "requests[0]")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user@127.0.0.1:8080/api/companies",
+        "ftp://127.0.0.1:8080/api/companies",
+        "http://127.0.0.1:8080/apis/companies",
+        "http://127.0.0.1:8080.elsewhere.example/api/companies",
+    ],
+)
+def test_what_only_looks_like_a_url_of_ours_is_refused(url: str, stocked: Company) -> None:
+    answer = send_documents(stocked, [{"id": "1", "method": "GET", "url": url}])
+
+    refusal(answer, "BadRequest", "requests[0]")
+
+
+@pytest.mark.parametrize("url", ["../contactsExt", "./contactsExt", "x/../../companies"])
+def test_a_path_is_not_walked_up(url: str, stocked: Company) -> None:
+    assert read(stocked, url).error.code == "BadRequest_InvalidRequestUrl"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "$filter=code eq 'Ä Ö+ü'&$top=1",
+        "$filter=code%20eq%20'%C3%84%20%C3%96%2B%C3%BC'".replace("%2B", "+"),
+        "$filter=code eq 'Ä Ö ü'",
+    ],
+)
+def test_a_query_may_hold_any_text(query: str, company: Company) -> None:
+    """Percent-encoded or as it is; `+` is a blank, as in single requests."""
+    company.post("shippingAgentsExt", {"code": "Ä Ö ü"})
+
+    reply = read(company, f"shippingAgentsExt?{query}")
+
+    assert reply.status == 200, reply.body
+    assert "Ä Ö ü".encode() in bytes(reply.body)
+
+
+@pytest.fixture(scope="module")
+def behind_proxy(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service that its clients know by another address."""
+    folder = tmp_path_factory.mktemp("proxied")
+    with Service(fresh_database, folder, public_url="https://erp.example/v1/data") as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://erp.example/v1/data/companies({company})/{agent}",
+        "https://erp.example:443/v1/data/companies({company})/{agent}",
+        "/v1/data/companies({company})/{agent}",
+        "/api/companies({company})/{agent}",
+        "http://127.0.0.1:8080/api/companies({company})/{agent}",
+        "{agent}",
+    ],
+)
+def test_urls_behind_a_proxy_are_those_that_clients_see(url: str, behind_proxy: Service) -> None:
+    """And those by which the proxy reaches the service."""
+    settings = behind_proxy.settings
+    local = behind_proxy.client
+    at_socket = type(local)(
+        local.carrier, f"http://127.0.0.1:{settings.port}{settings.base_path}", local.token
+    )
+    company = behind_proxy.office.add_company(at_socket)
+    company.load("shippingAgentsExt", SAMPLES["shippingAgentsExt"])
+
+    reply = read(company, url.format(company=company.id, agent=AGENT))
+
+    assert reply.status == 200, reply.body
+    context = str(reply.read(Record)["@odata.context"])
+    assert context.startswith("https://erp.example/v1/data/$metadata#")
+
+
+def test_a_new_record_behind_a_proxy_is_referred_to(behind_proxy: Service) -> None:
+    local = behind_proxy.client
+    at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
+    company = behind_proxy.office.add_company(at_socket)
+
+    answers = documents(
+        company,
+        {"id": "1", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}},
+        {"id": "2", "method": "GET", "url": "$1"},
+    )
+
+    assert answers["2"].read(Record)["code"] == "A"
+
+
+def test_the_path_of_a_public_url_may_be_empty(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    with Service(fresh_database, tmp_path, public_url="https://erp.example") as service:
+        local = service.client
+        at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
+        company = service.office.add_company(at_socket)
+        assert read(company, "shippingAgentsExt").status == 200
+        path = f"/companies({company.id})/shippingAgentsExt"
+        for url in (path, f"/api{path}", f"https://erp.example{path}"):
+            assert read(company, url).status == 200

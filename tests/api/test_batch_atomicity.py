@@ -1,0 +1,233 @@
+"""Atomic groups of a batch: done together or not at all, and the answers say which."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
+from support.client import Record
+from support.office import Company
+from support.refusals import error_in, refusal
+from support.samples import SHIPPING_AGENT
+from support.service import Service
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+def create(code: str, **more: object) -> Entry:
+    return {
+        "id": code,
+        "atomicityGroup": "g",
+        "method": "POST",
+        "url": "shippingAgentsExt",
+        "body": {"code": code},
+        **more,
+    }
+
+
+def test_a_group_is_done_together(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        create("A"),
+        create("B"),
+        {
+            "id": "3",
+            "atomicityGroup": "g",
+            "method": "PATCH",
+            "url": "$A",
+            "headers": {"if-match": "*"},
+            "body": {"name": "n"},
+            "dependsOn": ["A"],
+        },
+        {
+            "id": "4",
+            "atomicityGroup": "g",
+            "method": "DELETE",
+            "url": AGENT,
+            "headers": {"if-match": "*"},
+        },
+    )
+
+    assert [reply.status for reply in answers.values()] == [201, 201, 200, 204]
+    assert {reply.atomicity_group for reply in answers.values()} == {"g"}
+    assert sorted(str(each["code"]) for each in own_stock.listed("shippingAgentsExt")) == ["A", "B"]
+    assert answers["3"].read(Record)["name"] == "n"
+
+
+FAILING: dict[str, tuple[Entry, int]] = {
+    "a value": (create("B", body={"code": "B", "name": 5}), 400),
+    "a unique rule": (create("A2", body={"code": "A"}), 409),
+    "a tag": (
+        create("B", method="PATCH", url=AGENT, headers={"If-Match": '"x"'}, body={"name": "n"}),
+        412,
+    ),
+    "no tag": (create("B", method="DELETE", url=AGENT, body=None), 428),
+    "a path": (create("B", url="nothingExt"), 404),
+    "a kind that is read alone": (create("B", url="customersExt"), 405),
+    "a body": (create("B", body=[]), 400),
+    "a media type": (create("B", headers={"Content-Type": "text/xml"}, body="eA"), 415),
+    "a URL": (create("B", url="shippingAgentsExt?x=" + "x" * 20_000), 414),
+}
+
+
+@pytest.mark.parametrize("what", FAILING)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_group_with_a_refused_request_is_not_done(
+    what: str, first: bool, own_stock: Company
+) -> None:
+    """The refused request has its error; the others say that nothing of them was done."""
+    before, changes = own_stock.listed("shippingAgentsExt"), own_stock.changes()
+    failing, status = FAILING[what]
+    group = [failing, create("C")] if first and what != "a unique rule" else [create("A"), failing]
+
+    answers = documents(
+        own_stock, *group, {"id": "9", "method": "GET", "url": AGENT, "dependsOn": ["g"]}
+    )
+
+    at_fault = str(failing["id"])
+    assert answers.pop(at_fault).status == status
+    assert {reply.status for reply in answers.values()} == {424}
+    assert {reply.error.code for reply in answers.values()} == {"Request_FailedDependency"}
+    (other,) = [reply for name, reply in answers.items() if name != "9"]
+    assert at_fault in other.error.message
+    assert own_stock.listed("shippingAgentsExt") == before
+    assert own_stock.changes() == changes
+
+
+def test_a_group_that_was_not_done_does_not_stop_the_others(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        create("A"),
+        create("B", url="nothingExt"),
+        {**create("C"), "atomicityGroup": "h"},
+    )
+
+    assert [reply.status for reply in answers.values()] == [424, 404, 201]
+
+
+def test_a_group_whose_dependency_was_not_done_is_not_done(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        {"id": "1", "method": "GET", "url": "nothingExt"},
+        create("A"),
+        create("B", dependsOn=["1"]),
+    )
+
+    assert [reply.status for reply in answers.values()] == [404, 424, 424]
+    assert len(own_stock.listed("shippingAgentsExt")) == 1
+
+
+def test_a_condition_decides_over_a_group(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        create("A", url="nothingExt"),
+        create("B"),
+        {**create("C"), "atomicityGroup": "h", "dependsOn": ["g"], "if": "not $g/$succeeded"},
+    )
+
+    assert [reply.status for reply in answers.values()] == [404, 424, 201]
+
+
+def test_a_group_is_of_one_company(service: Service, company: Company) -> None:
+    other = service.new_company()
+
+    answers = documents(
+        service.client,
+        create("A", url=f"companies({company.id})/shippingAgentsExt"),
+        create("B", url=f"companies({other.id})/shippingAgentsExt"),
+    )
+
+    assert [reply.status for reply in answers.values()] == [424, 400]
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_a_record_without_a_key_yet_cannot_be_referred_to(company: Company) -> None:
+    """A unit of measure has the key that its body gives, and this one gives none."""
+    answers = documents(
+        company,
+        create("A", url="unitsOfMeasureExt", body={}, headers={"If-None-Match": "*"}),
+        create("B", method="PATCH", url="$A", headers={"If-Match": "*"}, body={"symbol": "x"}),
+    )
+
+    assert [reply.status for reply in answers.values()] == [424, 400]
+
+
+WITHIN: dict[str, tuple[Entry, str]] = {
+    "a read": (create("B", method="GET", body=None), "GET"),
+    "a tag of the same group": (
+        create("B", method="DELETE", url="$A", headers={"If-Match": "$A"}, body=None),
+        "$A",
+    ),
+    "an if over the same group": ({**create("B"), "if": "$A/$succeeded"}, "$A"),
+}
+
+
+@pytest.mark.parametrize("what", WITHIN)
+def test_what_a_group_cannot_hold_is_refused_by_name(what: str, company: Company) -> None:
+    entry, name = WITHIN[what]
+
+    answer = send_documents(company, [create("A"), entry])
+
+    assert name in refusal(answer, "BadRequest_MethodNotImplemented", "requests[1]").message
+    assert company.listed("shippingAgentsExt") == []
+
+
+def change_set(*requests: str) -> str:
+    parts = [
+        f"--cs\n{HTTP}Content-ID: {number}\n\n{request}\n"
+        for number, request in enumerate(requests, 1)
+    ]
+    return "".join(
+        ["--batch_1\nContent-Type: multipart/mixed; boundary=cs\n\n", *parts, "--cs--\n"]
+    )
+
+
+def post(code: str) -> str:
+    body = msgspec.json.encode({"code": code}).decode()
+    return f"POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("requests", "content_id", "status"),
+    [((post("A"), post("A")), "2", 409), ((post(""), post("A")), "1", 400)],
+)
+def test_a_refused_change_set_has_one_answer(
+    requests: Sequence[str], content_id: str, status: int, company: Company
+) -> None:
+    """OData Protocol 4.01, 11.7.7.6; and the batch stops there unless asked to go on."""
+    text = (
+        f"{change_set(*requests)}--batch_1\n{HTTP}\nGET shippingAgentsExt HTTP/1.1\n\n--batch_1--"
+    )
+
+    (alone,) = multipart(company, text)
+    first, second = multipart(company, text, {"Prefer": "continue-on-error"})
+
+    for part in (alone, first):
+        assert (part.content_id, part.status, part.parts) == (content_id, status, ())
+        assert error_in(part.body).message
+    assert second.body.endswith(b'"value":[]}')
+
+
+@pytest.mark.parametrize(
+    ("request_in_it", "reason"),
+    [
+        (f"GET {AGENT} HTTP/1.1\n", "GET"),
+        ("", "GET contactsExt HTTP/1.1"),
+    ],
+)
+def test_a_change_set_holds_writes_alone(request_in_it: str, reason: str, company: Company) -> None:
+    text = f"{change_set(post('A'), request_in_it)}--batch_1--\n"
+
+    error = refusal(send_multipart(company, text), "BadRequest", "part 1.2")
+
+    assert reason in error.message
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_a_change_set_within_a_change_set_is_refused(company: Company) -> None:
+    inner = "--cs\nContent-Type: multipart/mixed; boundary=in\n\n--in--\n"
+    text = f"{change_set(post('A')).removesuffix('--cs--' + chr(10))}{inner}--cs--\n--batch_1--\n"
+
+    refusal(send_multipart(company, text), "BadRequest", "part 1.2")
+    assert company.listed("shippingAgentsExt") == []

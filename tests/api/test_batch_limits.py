@@ -1,0 +1,192 @@
+"""How much a batch may ask for; each limit has an error of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
+from support.client import Page, Record
+from support.databases import FreshDatabase
+from support.office import Company
+from support.refusals import refusal
+from support.service import Service
+
+REQUESTS = 100
+
+
+def reads(count: int) -> list[Entry]:
+    return [
+        {"id": str(number), "method": "GET", "url": "shippingAgentsExt/$count"}
+        for number in range(count)
+    ]
+
+
+def text_of(count: int) -> str:
+    part = f"--batch_1\n{HTTP}\nGET shippingAgentsExt/$count HTTP/1.1\n\n"
+    return part * count + "--batch_1--"
+
+
+def test_a_batch_holds_a_hundred_requests(company: Company) -> None:
+    assert len(replies(send_documents(company, reads(REQUESTS)))) == REQUESTS
+    assert len(parts(send_multipart(company, text_of(REQUESTS)))) == REQUESTS
+
+
+def test_a_batch_of_more_requests_is_refused(company: Company) -> None:
+    new: Entry = {"id": "x", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
+    for answer in (
+        send_documents(company, [new, *reads(REQUESTS)]),
+        send_multipart(company, text_of(REQUESTS + 1)),
+    ):
+        error = refusal(answer, "Request_BodyTooLarge")
+        assert str(REQUESTS) in error.message
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_requests_in_change_sets_count_too(company: Company) -> None:
+    """And so do change sets, since empty ones are not free."""
+    write = f"--cs\n{HTTP}\nDELETE shippingAgentsExt(x) HTTP/1.1\n\n"
+    full = f"--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n{write * 51}--cs--\n"
+    empty = "--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n--cs--\n"
+
+    for text in (full * 2, empty * (REQUESTS + 1)):
+        refusal(send_multipart(company, f"{text}--batch_1--"), "Request_BodyTooLarge")
+
+
+def test_a_batch_may_be_larger_than_a_request(company: Company) -> None:
+    """Eight requests of almost a megabyte each, and one of more than that."""
+    large = {"method": "POST", "url": "ItemProductTextLongContentsExt"}
+    name = "x" * 1_000_000
+    answers = documents(
+        company,
+        *(
+            {"id": str(number), **large, "url": "contactsExt", "body": {"displayName": name}}
+            for number in range(7)
+        ),
+        {"id": "x", **large, "url": "contactsExt", "body": {"displayName": name + "x" * 50_000}},
+        {"id": "y", "method": "GET", "url": "contactsExt/$count"},
+    )
+
+    assert answers.pop("x").error.code == "Request_BodyTooLarge"
+    assert answers.pop("y").status == 200
+    assert {reply.error.target for reply in answers.values()} == {"displayName"}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_batch_that_is_too_large_is_refused(declared: bool, company: Company) -> None:
+    body = b'{"requests": [' + b" " * (8 << 20) + b"]}"
+    headers = {} if declared else {"Content-Length": "2"}
+
+    answer = company.request("POST", "$batch", body=body, headers=headers)
+
+    refusal(answer, "Request_BodyTooLarge")
+
+
+def test_a_url_may_be_as_long_as_one_alone(company: Company) -> None:
+    def url(length: int) -> str:
+        start = f"/companies({company.id})/contactsExt?x="
+        return start + "x" * (length - len(start) + 1)
+
+    answers = documents(
+        company,
+        {"id": "1", "method": "GET", "url": url(16 << 10)},
+        {"id": "2", "method": "GET", "url": url((16 << 10) + 1)},
+        {"id": "3", "method": "GET", "url": "contactsExt"},
+    )
+
+    assert [answers["1"].status, answers["3"].status] == [200, 200]
+    assert answers["2"].error.code == "Request_UriTooLong"
+
+
+def test_headers_of_a_part_are_bounded_in_size(company: Company) -> None:
+    entry: Entry = {
+        "id": "1",
+        "method": "GET",
+        "url": "contactsExt",
+        "headers": {"x-a": "x" * 40_000, "x-b": "x" * 40_000},
+    }
+    text = (
+        f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\nX-A: {'x' * 40_000}\nX-B: {'x' * 40_000}\n\n"
+        "--batch_1--"
+    )
+
+    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge", "requests[0].headers")
+    refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
+
+
+def test_headers_of_a_part_are_bounded_in_number(company: Company) -> None:
+    names = {f"x-{number}": "x" for number in range(101)}
+    lines = "".join(f"{name}: {value}\n" for name, value in names.items())
+    entry: Entry = {"id": "1", "method": "GET", "url": "contactsExt", "headers": names}
+    text = f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\n{lines}\n--batch_1--"
+
+    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge")
+    refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
+
+
+HOSTILE = {
+    "boundaries": b"--batch_1\r\n" * 700_000,
+    "boundaries that are none": b"\n--batch_1x" * 700_000,
+    "ends that are none": b"--batch_1\n" + b"\n--batch_1-- \t x" * 500_000,
+    "blanks behind a boundary": b"--batch_1" + b" " * 8_000_000,
+    "short lines": b"--batch_1\n" + b"a:\n" * 2_700_000 + b"--batch_1--",
+    "one line": b"--batch_1\n" + b"x" * 8_000_000,
+    "blank lines": b"--batch_1\nContent-Type: application/http\n\n"
+    + b"\n" * 8_000_000
+    + b"--batch_1--",
+    "empty change sets": b"--batch_1\nContent-Type: multipart/mixed;boundary=c\n\n--c--\n"
+    * 140_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_bodies_are_refused_before_long(what: str, company: Company) -> None:
+    answer = send_multipart(company, HOSTILE[what])
+
+    assert answer.status_code in (400, 413, 431)
+
+
+@pytest.fixture(scope="module")
+def narrow(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service whose batches are small."""
+    folder = tmp_path_factory.mktemp("narrow")
+    with Service(
+        fresh_database, folder, batch_requests=2, batch_bytes=400, body_bytes=30, page_size=1
+    ) as service:
+        yield service
+
+
+def test_the_limits_are_settings(narrow: Service) -> None:
+    company = narrow.new_company()
+    new: Entry = {"id": "1", "method": "POST", "url": "shippingAgentsExt"}
+
+    refusal(send_documents(company, reads(3)), "Request_BodyTooLarge")
+    refusal(send_documents(company, [{**new, "body": {"code": "x" * 400}}]), "Request_BodyTooLarge")
+    large, fits = replies(
+        send_documents(
+            company,
+            [
+                {**new, "body": {"code": "x" * 20}},
+                {**new, "id": "2", "body": {"code": "x"}},
+            ],
+        )
+    )
+    assert large.error.code == "Request_BodyTooLarge"
+    assert fits.read(Record)["code"] == "x"
+
+
+def test_pages_in_a_batch_are_cut_as_alone(narrow: Service) -> None:
+    company = narrow.new_company()
+    for code in ("A", "B"):
+        company.post("shippingAgentsExt", {"code": code})
+    entry: Entry = {"id": "1", "method": "GET", "url": "shippingAgentsExt"}
+
+    page = documents(company, entry)["1"].read(Page)
+    link = str(page.next_link)
+    behind = documents(company, {**entry, "url": link})["1"].read(Page)
+
+    assert len(page.value) == len(behind.value) == 1
+    assert page.value != behind.value
+    assert page.next_link == company.get("shippingAgentsExt").json()["@odata.nextLink"]

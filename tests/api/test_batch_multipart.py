@@ -1,0 +1,455 @@
+"""Batches in multipart/mixed, in the forms in which the common clients write them."""
+
+import pytest
+
+from support.batches import HTTP, MULTIPART, multipart, parts, replies, send_multipart
+from support.client import Page
+from support.office import Company
+from support.refusals import error_in
+from support.samples import PATHS, SHIPPING_AGENT
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+CREATE = """POST shippingAgentsExt HTTP/1.1
+Content-Type: application/json
+"""
+
+UI5 = """--batch_1
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+
+GET shippingAgentsExt?$count=true&$top=100 HTTP/1.1
+Accept:application/json;odata.metadata=minimal;IEEE754Compatible=true
+Accept-Language:de
+X-CSRF-Token:
+Content-Type:application/json;charset=UTF-8;IEEE754Compatible=true
+
+
+--batch_1
+Content-Type: multipart/mixed;boundary=changeset_2
+
+--changeset_2
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+Content-ID:0.0
+
+POST shippingAgentsExt HTTP/1.1
+Accept:application/json;odata.metadata=minimal
+Content-Type:application/json;charset=UTF-8
+
+{"code":"NEW"}
+--changeset_2
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+Content-ID:1.0
+
+PATCH $0.0 HTTP/1.1
+Accept:application/json;odata.metadata=minimal
+Content-Type:application/json;charset=UTF-8
+If-Match:*
+
+{"name":"n"}
+--changeset_2--
+--batch_1--
+Group ID: $auto"""
+"""SAP UI5, its OData V4 model: no blank behind colons, ids of change sets in two numbers, an
+epilogue."""
+
+CLOUD_SDK = """--batch_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+GET /shippingAgentsExt?$top=5 HTTP/1.1
+Content-Type: application/json
+Accept: application/json
+
+
+--batch_1
+Content-Type: multipart/mixed; boundary=changeset_2
+
+--changeset_2
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+Content-Id: 6c1b8e2e-7a3c-4f0d-9d0e-2f4f1c6b7a11
+
+POST /shippingAgentsExt HTTP/1.1
+Content-Type: application/json
+Accept: application/json
+
+{"code":"NEW"}
+
+--changeset_2
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+Content-Id: 6c1b8e2e-7a3c-4f0d-9d0e-2f4f1c6b7a12
+
+PATCH /$6c1b8e2e-7a3c-4f0d-9d0e-2f4f1c6b7a11 HTTP/1.1
+Content-Type: application/json
+Accept: application/json
+If-Match: *
+
+{"name":"n"}
+
+--changeset_2--
+--batch_1--
+"""
+"""SAP Cloud SDK: a slash before paths that are relative to the service, Guids as ids."""
+
+ODATA_NET = """--batch_1
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+
+GET {root}/shippingAgentsExt HTTP/1.1
+OData-Version: 4.0
+OData-MaxVersion: 4.0
+Accept: application/json;odata.metadata=minimal
+Accept-Charset: UTF-8
+User-Agent: Microsoft ADO.NET Data Services
+
+
+--batch_1
+Content-Type: multipart/mixed; boundary="changeset_2"
+
+--changeset_2
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+Content-ID: 1
+
+POST {root}/shippingAgentsExt HTTP/1.1
+OData-Version: 4.0
+Content-Type: application/json;odata.metadata=minimal
+
+{{"@odata.type":"#Comptoir.shippingAgent","code":"NEW"}}
+--changeset_2
+Content-Type: application/http
+Content-Transfer-Encoding: binary
+Content-ID: 2
+
+PATCH $1 HTTP/1.1
+OData-Version: 4.0
+Content-Type: application/json;odata.metadata=minimal
+If-Match: *
+
+{{"name":"n"}}
+--changeset_2--
+--batch_1--"""
+"""The OData client of .NET: absolute URLs, quoted boundaries, nothing behind the last one."""
+
+OLINGO = """
+--batch_1
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+
+GET {path}/shippingAgentsExt HTTP/1.1
+Accept: application/json;odata.metadata=minimal
+Host: {host}
+
+
+--batch_1
+Content-Type: multipart/mixed;boundary=changeset_2
+
+--changeset_2
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+Content-ID:1
+
+POST {path}/shippingAgentsExt HTTP/1.1
+Accept: application/json;odata.metadata=minimal
+Content-Type: application/json;odata.metadata=minimal
+Host: {host}
+Content-Length: 14
+
+{{"code":"NEW"}}
+--changeset_2
+Content-Type:application/http
+Content-Transfer-Encoding:binary
+Content-ID:2
+
+PATCH $1 HTTP/1.1
+Accept: application/json;odata.metadata=minimal
+Content-Type: application/json;odata.metadata=minimal
+If-Match: *
+Content-Length: 14
+
+{{"name":"n"}}
+
+--changeset_2--
+
+--batch_1--"""
+"""Apache Olingo: absolute paths with a Host, blank lines between all, lengths of bodies."""
+
+CLIENTS = {"UI5": UI5, "Cloud SDK": CLOUD_SDK, "OData.NET": ODATA_NET, "Olingo": OLINGO}
+
+
+@pytest.mark.parametrize("line_end", ["\r\n", "\n"], ids=["CRLF", "LF"])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_batch_as_a_client_writes_it_is_done(name: str, line_end: str, company: Company) -> None:
+    """A read and a change set of two writes, the second of which refers to the first."""
+    company.load("shippingAgentsExt", {"code": "OLD", "name": "old"})
+    text = CLIENTS[name]
+    if name in ("OData.NET", "Olingo"):
+        scheme, host, path = company.root.replace("://", "/", 1).split("/", 2)
+        text = text.format(root=f"{scheme}://{host}/{path}", path=f"/{path}", host=host)
+
+    read, changes = parts(send_multipart(company, text.replace("\n", line_end).encode()))
+
+    assert read.status == 200, read.body
+    assert b'"code":"OLD"' in read.body
+    created, changed = changes.parts
+    assert (created.status, changed.status) == (201, 200), created.body + changed.body
+    assert company.record(created.headers["location"].removeprefix(f"{company.root}/"))["name"] == (
+        "n"
+    )
+
+
+def test_answers_stand_in_the_order_and_form_of_the_requests(own_stock: Company) -> None:
+    """The ids of requests come back; a change set is answered by a multipart of its own."""
+    read, changes, empty, last = multipart(
+        own_stock,
+        f"""--batch_1
+{HTTP}Content-ID: a-1
+
+GET {AGENT} HTTP/1.1
+
+--batch_1
+Content-Type: multipart/mixed; boundary=cs
+
+--cs
+{HTTP}Content-ID: 1
+
+{CREATE}
+{{"code": "A"}}
+--cs
+{HTTP}Content-ID: 2
+
+DELETE {AGENT} HTTP/1.1
+If-Match: *
+
+--cs--
+--batch_1
+Content-Type: multipart/mixed; boundary=none
+
+--none--
+--batch_1
+{HTTP}
+GET shippingAgentsExt/$count HTTP/1.1
+
+--batch_1--
+""",
+    )
+
+    assert (read.content_id, read.status) == ("a-1", 200)
+    assert [(part.content_id, part.status) for part in changes.parts] == [("1", 201), ("2", 204)]
+    assert (empty.status, empty.parts) == (0, ())
+    assert (last.content_id, last.body) == ("", b"1")
+
+
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+def test_a_read_in_a_batch_is_answered_as_alone(path: str, stocked: Company) -> None:
+    alone = stocked.get(path)
+
+    (part,) = multipart(stocked, f"--batch_1\n{HTTP}\nGET {path} HTTP/1.1\n\n\n--batch_1--\n")
+
+    assert (part.status, part.body) == (200, alone.content)
+    for name in ("content-type", "odata-version", "etag"):
+        assert part.headers.get(name) == alone.headers.get(name)
+
+
+FORMS = {
+    "without a version, as the standard's example": "GET {path}\nHost: x\n\n",
+    "without the blank line at the end": "GET {path} HTTP/1.1",
+    "with blank lines before it": "\n\nGET {path} HTTP/1.1\n\n",
+    "with a method in lower case": "get {path} HTTP/1.1\n\n",
+    "with blanks in its URL": "GET shippingAgentsExt?$filter=code eq 'DHL'&$top=1 HTTP/1.1\n\n",
+    "with header names in any case": "GET {path} HTTP/1.1\nACCEPT:application/json\n\n",
+    "with a folded header": "GET {path} HTTP/1.1\nAccept: text/plain,\n application/json\n\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_request_is_understood(form: str, stocked: Company) -> None:
+    request = FORMS[form].format(path=AGENT)
+
+    (part,) = multipart(stocked, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
+
+    assert part.status == 200, part.body
+    assert b'"DHL"' in part.body
+
+
+AROUND = {
+    "a preamble and an epilogue": ("See you\n--batch_10\n", "--batch_1--\nBye\n--batch_1\n"),
+    "nothing behind the end": ("", "--batch_1--"),
+    "blanks behind boundaries": ("--batch_1 \t\n", "--batch_1-- \n"),
+    "a blank line before": ("\n\n", "--batch_1--\n"),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_what_stands_around_the_parts_says_nothing(around: str, stocked: Company) -> None:
+    before, behind = AROUND[around]
+    first = "" if "--batch_1 " in before else "--batch_1\n"
+
+    (part,) = multipart(stocked, f"{before}{first}{HTTP}\nGET {AGENT} HTTP/1.1\n\n\n{behind}")
+
+    assert part.status == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        'multipart/mixed; boundary="batch_1"',
+        "Multipart/Mixed;Boundary=batch_1",
+        'multipart/mixed; charset=utf-8; boundary="batch\\_1"',
+    ],
+)
+def test_the_boundary_is_read_from_its_header(content_type: str, stocked: Company) -> None:
+    text = f"--batch_1\r\n{HTTP}\r\nGET {AGENT} HTTP/1.1\r\n\r\n--batch_1--"
+
+    (part,) = parts(send_multipart(stocked, text.encode(), content_type=content_type))
+
+    assert part.status == 200
+
+
+def test_boundaries_may_hold_any_sign(stocked: Company) -> None:
+    """RFC 2046, 5.1.1."""
+    boundary = "a'()+_,-./:=? (b)*"
+    text = f"--{boundary}\r\n{HTTP}\r\nGET {AGENT} HTTP/1.1\r\n\r\n--{boundary}--"
+
+    (part,) = parts(
+        send_multipart(
+            stocked, text.encode(), content_type=f'multipart/mixed; boundary="{boundary}"'
+        )
+    )
+
+    assert part.status == 200
+
+
+@pytest.mark.parametrize("length", [14, 15, 16])
+def test_a_length_may_count_the_line_end_behind_a_body(length: int, company: Company) -> None:
+    request = f'{CREATE}Content-Length: {length}\n\n{{"code": "Ä"}}'
+
+    (part,) = multipart(company, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
+
+    assert part.status == 201, part.body
+
+
+def test_a_body_may_hold_what_looks_like_a_boundary(company: Company) -> None:
+    body = '{"code": "A", "name": "--batch_1 --batch_1--"\n, "id": null}'.replace(
+        ', "id": null', ""
+    )
+
+    (part,) = multipart(company, f"--batch_1\n{HTTP}\n{CREATE}\n{body}\n--batch_1--\n")
+
+    assert part.status == 201, part.body
+
+
+ORDER = f"""--batch_1
+{HTTP}
+{CREATE}
+{{"code": "A"}}
+--batch_1
+{HTTP}
+GET nothingExt HTTP/1.1
+
+--batch_1
+{HTTP}
+{CREATE}
+{{"code": "B"}}
+--batch_1--
+"""
+
+
+@pytest.mark.parametrize("wish", ["", "continue-on-error=false"])
+def test_a_batch_stops_at_the_first_refusal(wish: str, company: Company) -> None:
+    """OData Protocol 4.01, 11.7.7.5: the refusal is the last answer, and nothing follows it."""
+    answered = multipart(company, ORDER, {"Prefer": wish} if wish else {})
+
+    assert [part.status for part in answered] == [201, 404]
+    assert [each["code"] for each in company.listed("shippingAgentsExt")] == ["A"]
+
+
+@pytest.mark.parametrize(
+    "wish", ["continue-on-error", "odata.continue-on-error", "continue-on-error=true"]
+)
+def test_a_batch_goes_on_when_asked_to(wish: str, company: Company) -> None:
+    answer = send_multipart(company, ORDER, {"Prefer": wish})
+
+    assert [part.status for part in parts(answer)] == [201, 404, 201]
+    assert answer.headers["preference-applied"] == wish.removesuffix("=true")
+
+
+def test_a_read_sees_the_writes_before_it(company: Company) -> None:
+    text = ORDER.replace("nothingExt", "shippingAgentsExt/$count")
+
+    counts = [part.body for part in multipart(company, text) if part.status == 200]
+
+    assert counts == [b"1"]
+
+
+def test_a_batch_may_be_answered_in_the_other_format(own_stock: Company) -> None:
+    """OData JSON Format 4.01, 19.5: in the order of the requests, change sets as groups."""
+    answer = send_multipart(
+        own_stock,
+        f"""--batch_1
+{HTTP}
+GET shippingAgentsExt HTTP/1.1
+
+--batch_1
+Content-Type: multipart/mixed; boundary=cs
+
+--cs
+{HTTP}Content-ID: 1
+
+{CREATE}
+{{"code": "A"}}
+--cs
+{HTTP}Content-ID: 2
+
+{CREATE}
+{{"code": "B"}}
+--cs--
+--batch_1--
+""",
+        {"Accept": "application/json"},
+    )
+
+    read, first, second = replies(answer)
+    assert len(read.read(Page).value) == 1
+    assert (first.id, first.status, second.id, second.status) == ("1", 201, "2", 201)
+    assert first.atomicity_group == second.atomicity_group != ""
+
+
+def test_an_empty_multipart_is_answered_by_one(company: Company) -> None:
+    assert multipart(company, "--batch_1--\n") == ()
+
+
+def test_answers_end_as_clients_cut_them_apart(stocked: Company) -> None:
+    """With string functions: UI5 wants a line end behind the last boundary, the Cloud SDK the body
+    in one line, both a boundary without quotes."""
+    text = f"--batch_1\n{HTTP}\nGET {AGENT} HTTP/1.1\n\n\n--batch_1--\n"
+
+    answer = send_multipart(stocked, text)
+
+    media, boundary = answer.headers["content-type"].split("; boundary=")
+    assert media == "multipart/mixed"
+    content = answer.content.decode()
+    preamble, part, end = content.split(f"--{boundary}")
+    assert (preamble, end) == ("", "--\r\n")
+    mime, head, body = part.split("\r\n\r\n")
+    assert mime.startswith("\r\nContent-Type: application/http\r\n")
+    assert head.startswith("HTTP/1.1 200 OK\r\n")
+    assert body == stocked.get(AGENT).text + "\r\n"
+
+
+def test_lengths_of_answers_are_told(stocked: Company) -> None:
+    (part,) = multipart(stocked, f"--batch_1\n{HTTP}\nGET nothingExt HTTP/1.1\n\n--batch_1--")
+
+    assert int(part.headers["content-length"]) == len(part.body)
+    assert error_in(part.body).code == "BadRequest_ResourceNotFound"
+
+
+def test_a_part_may_be_sent_to_another_company(stocked: Company, company: Company) -> None:
+    text = f"--batch_1\n{HTTP}\nGET {stocked.root}/{AGENT} HTTP/1.1\n\n--batch_1--"
+
+    (part,) = parts(send_multipart(company, text, content_type=MULTIPART))
+
+    assert part.body == stocked.get(AGENT).content

@@ -1,0 +1,273 @@
+"""References between the requests of a batch: dependencies, new records, entity tags, `if`."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from support.batches import HTTP, Entry, documents, multipart, send_documents
+from support.client import Page, Record, tag_of
+from support.office import Company
+from support.refusals import refusal
+from support.samples import SHIPPING_AGENT
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+CREATE: Entry = {"method": "POST", "url": "shippingAgentsExt", "body": {"code": "A"}}
+FAILS: Entry = {"method": "GET", "url": "nothingExt"}
+COUNT: Entry = {"method": "GET", "url": "shippingAgentsExt/$count"}
+
+
+def test_a_new_record_is_referred_to_by_the_id_of_its_request(company: Company) -> None:
+    answers = documents(
+        company,
+        {"id": "new", **CREATE},
+        {"id": "2", "method": "GET", "url": "$new", "dependsOn": ["new"]},
+        {"id": "3", "method": "GET", "url": "/$new/code/$value", "dependsOn": ["new"]},
+        {"id": "4", "method": "GET", "url": f"{company.root}/$new?x=1", "dependsOn": ["new"]},
+    )
+
+    assert answers["2"].read(Record)["code"] == answers["4"].read(Record)["code"] == "A"
+    assert answers["3"].read(str) == "A"
+
+
+def test_a_record_that_was_read_or_changed_is_referred_to_too(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        {"id": "1", "method": "GET", "url": AGENT},
+        {
+            "id": "2",
+            "method": "PATCH",
+            "url": "$1",
+            "headers": {"If-Match": "*"},
+            "body": {"name": "n"},
+            "dependsOn": ["1"],
+        },
+        {"id": "3", "method": "GET", "url": "$2", "dependsOn": ["2"]},
+    )
+
+    assert answers["3"].read(Record)["name"] == "n"
+
+
+def test_a_reference_is_a_dependency(company: Company) -> None:
+    """Clients leave `dependsOn` out where the URL says it."""
+    answers = documents(company, {"id": "1", **FAILS}, {"id": "2", "method": "GET", "url": "$1"})
+
+    assert answers["2"].error.code == "Request_FailedDependency"
+
+
+def test_a_dependent_request_waits_for_a_refused_one_in_vain(company: Company) -> None:
+    answers = documents(
+        company,
+        {"id": "1", **CREATE},
+        {"id": "2", **FAILS},
+        {"id": "3", "method": "POST", "url": "shippingAgentsExt", "dependsOn": ["1", "2"]},
+        {"id": "4", **COUNT, "dependsOn": ["3"]},
+        {"id": "5", **COUNT, "dependsOn": ["1"]},
+    )
+
+    assert [answers[name].status for name in "12345"] == [201, 404, 424, 424, 200]
+    assert "2" in answers["3"].error.message
+    assert answers["5"].read(str) == "1"
+
+
+def test_a_read_that_found_nothing_new_is_no_success(own_stock: Company) -> None:
+    """Dependent requests are done after an answer of 2xx alone (OData JSON Format 4.01, 19.1)."""
+    tag = tag_of(own_stock.get(AGENT))
+    answers = documents(
+        own_stock,
+        {"id": "1", "method": "GET", "url": AGENT, "headers": {"If-None-Match": tag}},
+        {"id": "2", **COUNT, "dependsOn": ["1"]},
+    )
+
+    assert [answers["1"].status, answers["2"].status] == [304, 424]
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_done"),
+    [
+        ("$good/$succeeded", True),
+        ("$bad/$succeeded", False),
+        ("not $bad/$succeeded", True),
+        ("not $good/$succeeded or $bad/$succeeded", False),
+        ("$good/$succeeded and not ($bad/$succeeded or false)", True),
+        ("$bad/$succeeded and $bad/$succeeded or $good/$succeeded", True),
+        ("$bad/$succeeded and ($bad/$succeeded or $good/$succeeded)", False),
+        ("TRUE", True),
+        (" not not  true ", True),
+    ],
+)
+def test_a_condition_decides_over_outcomes(condition: str, is_done: bool, company: Company) -> None:
+    """In place of the rule that all dependencies must have been done."""
+    answers = documents(
+        company,
+        {"id": "good", **COUNT},
+        {"id": "bad", **FAILS},
+        {"id": "1", **COUNT, "dependsOn": ["good", "bad"], "if": condition},
+    )
+
+    assert answers["1"].status == (200 if is_done else 424)
+
+
+UNSUPPORTED = [
+    "$1/displayName eq 'x'",
+    "$1/$succeeded eq true",
+    "length($1/displayName) gt 3",
+    "$1",
+    "1 eq 1",
+]
+
+
+@pytest.mark.parametrize("condition", UNSUPPORTED)
+def test_conditions_over_values_are_refused_by_name(condition: str, company: Company) -> None:
+    answer = send_documents(company, [{"id": "1", **CREATE}, {"id": "2", **COUNT, "if": condition}])
+
+    refusal(answer, "BadRequest_MethodNotImplemented", "requests[1].if")
+    assert company.listed("shippingAgentsExt") == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["", " ", "not", "(true", "true)", "()", "true and", "(" * 30 + "true" + ")" * 30],
+)
+def test_a_condition_that_is_none_is_refused(condition: str, company: Company) -> None:
+    answer = send_documents(company, [{"id": "1", **COUNT, "if": condition}])
+
+    refusal(answer, "BadRequest", "requests[0].if")
+
+
+@pytest.mark.parametrize("header", ["If-Match", "if-none-match"])
+def test_a_tag_is_referred_to_by_the_id_of_a_request(header: str, own_stock: Company) -> None:
+    """OData Protocol 4.01, 11.7.5."""
+    guard = {header: " $1 "} if header == "If-Match" else {header: "$1", "If-Match": "*"}
+    answers = documents(
+        own_stock,
+        {"id": "1", "method": "GET", "url": AGENT},
+        {
+            "id": "2",
+            "method": "PATCH",
+            "url": AGENT,
+            "dependsOn": ["1"],
+            "headers": guard,
+            "body": {"name": "n"},
+        },
+        {
+            "id": "3",
+            "method": "PATCH",
+            "url": AGENT,
+            "dependsOn": ["1"],
+            "headers": {"If-Match": "$1"},
+            "body": {"name": "m"},
+        },
+    )
+
+    if header == "If-Match":
+        assert (answers["2"].status, answers["3"].status) == (200, 412)
+    else:
+        assert (answers["2"].status, answers["3"].status) == (412, 200)
+
+
+def test_a_tag_that_is_not_there_is_refused(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        {"id": "1", **COUNT},
+        {"id": "2", "method": "DELETE", "url": AGENT, "headers": {"If-Match": "$1"}},
+    )
+
+    assert answers["2"].status == 400
+    assert answers["2"].error.target == "If-Match"
+    assert own_stock.get(AGENT).status_code == 200
+
+
+def test_a_quoted_tag_is_no_reference(own_stock: Company) -> None:
+    answers = documents(
+        own_stock,
+        {"id": "1", "method": "GET", "url": AGENT},
+        {"id": "2", "method": "DELETE", "url": AGENT, "headers": {"If-Match": '"$1"'}},
+    )
+
+    assert answers["2"].error.code == "Request_EntityChanged"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["$filter=code eq $1/code", "$filter=code in ('x',$1)", "$filter=code%20eq%20%241/code"],
+)
+def test_values_of_other_answers_are_refused_by_name(query: str, company: Company) -> None:
+    answer = send_documents(
+        company,
+        [
+            {"id": "1", **CREATE},
+            {"id": "2", "method": "GET", "url": f"shippingAgentsExt?{query}", "dependsOn": ["1"]},
+        ],
+    )
+
+    error = refusal(answer, "BadRequest_MethodNotImplemented", "requests[1]")
+    assert "$1" in error.message
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_what_looks_like_a_reference_may_be_text(company: Company) -> None:
+    answers = documents(
+        company,
+        {"id": "1", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "$1"}},
+        {"id": "2", "method": "GET", "url": "shippingAgentsExt?$filter=code eq '$1'"},
+    )
+
+    assert [each["code"] for each in answers["2"].read(Page).value] == ["$1"]
+
+
+UNKNOWN: Mapping[str, Entry] = {
+    "a dependency": {**COUNT, "dependsOn": ["9"]},
+    "the dependency itself": {**COUNT, "dependsOn": ["2"]},
+    "a later one": {**COUNT, "dependsOn": ["3"]},
+    "a URL": {"method": "GET", "url": "$9/code"},
+    "a tag": {"method": "DELETE", "url": AGENT, "headers": {"if-match": "$9"}},
+    "a condition": {**COUNT, "if": "not $9/$succeeded"},
+    "a group": {**COUNT, "dependsOn": ["g"]},
+}
+
+
+@pytest.mark.parametrize("what", UNKNOWN)
+def test_references_to_what_is_not_before_are_refused(what: str, company: Company) -> None:
+    answer = send_documents(
+        company,
+        [
+            {"id": "1", **CREATE},
+            {"id": "2", **UNKNOWN[what]},
+            {"id": "3", **COUNT},
+            {"id": "4", **CREATE, "atomicityGroup": "g"},
+        ],
+    )
+
+    refusal(answer, "BadRequest", "requests[1]")
+    assert company.listed("shippingAgentsExt") == []
+
+
+def test_resources_that_begin_with_a_dollar_are_no_references(stocked: Company) -> None:
+    answers = documents(
+        stocked,
+        {"id": "metadata", **COUNT},
+        {"id": "2", "method": "GET", "url": "$metadata"},
+    )
+
+    assert bytes(answers["2"].body) != bytes(answers["metadata"].body)
+
+
+def test_change_sets_are_referred_to_from_behind(company: Company) -> None:
+    """Clients number the requests of each change set anew: the last that has an id counts."""
+    create = "POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
+
+    def changes(code: str) -> str:
+        return (
+            f"--batch_1\nContent-Type: multipart/mixed; boundary=cs\n\n"
+            f'--cs\n{HTTP}Content-ID: 1\n\n{create}{{"code": "{code}"}}\n'
+            f"--cs\n{HTTP}Content-ID: 2\n\nPATCH $1 HTTP/1.1\nIf-Match: *\n"
+            f'Content-Type: application/json\n\n{{"name": "{code}"}}\n--cs--\n'
+        )
+
+    read = f"--batch_1\n{HTTP}\nGET $1 HTTP/1.1\n\n"
+    text = f"{changes('A')}{changes('B')}{read}--batch_1--\n"
+
+    first, second, last = multipart(company, text)
+
+    assert [part.status for part in (*first.parts, *second.parts)] == [201, 200, 201, 200]
+    assert b'"code":"B","name":"B"' in last.body

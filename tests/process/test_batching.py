@@ -1,0 +1,155 @@
+"""Batches over real sockets: answers in pieces, others beside, and stops."""
+
+import http.client
+import select
+import socket
+import sqlite3
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import msgspec
+import pytest
+
+from comptoir.store.sqlite.connection import database_path
+from process.conftest import StartServer
+from support.batches import HTTP, MULTIPART, Entry, multipart, parts, replies, send_documents
+from support.client import Page
+from support.office import Company
+from support.server import Server
+from support.wire import head, read_answer, send
+
+CONTACTS = 2_000
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    company = server.new_company()
+    company.load(
+        "contactsExt",
+        *({"number": f"K{number:04d}", "displayName": "x" * 100} for number in range(CONTACTS)),
+    )
+    return company
+
+
+def test_batches_in_both_formats_are_answered(company: Company) -> None:
+    first, second = replies(
+        send_documents(
+            company,
+            [
+                {"id": "1", "method": "GET", "url": "contactsExt?$top=1"},
+                {"id": "2", "method": "GET", "url": f"{company.root}/contactsExt?$top=2"},
+            ],
+        )
+    )
+    (part,) = multipart(
+        company, f"--batch_1\n{HTTP}\nGET contactsExt?$top=1 HTTP/1.1\n\n--batch_1--"
+    )
+
+    assert len(first.read(Page).value) == 1
+    assert len(second.read(Page).value) == 2
+    assert part.body == bytes(first.body)
+
+
+def test_many_pages_come_in_pieces(company: Company) -> None:
+    """The standard library's client reads them as well, of unknown length."""
+    target = urlsplit(f"{company.root}/$batch")
+    request = f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\n\n"
+    body = f"{request * 5}--batch_1--".replace("\n", "\r\n").encode()
+    headers = {"Authorization": f"Bearer {company.token}", "Content-Type": MULTIPART}
+    connection = http.client.HTTPConnection(target.netloc, timeout=30)
+    with closing(connection):
+        connection.request("POST", target.path, body, headers)
+        response = connection.getresponse()
+        content = response.read()
+        assert response.getheader("Transfer-Encoding") == "chunked"
+        assert response.getheader("Content-Length") is None
+        connection.request("POST", target.path, b"--batch_1--", headers)
+        assert connection.getresponse().status == 200
+
+    assert content.count(b"HTTP/1.1 200 OK\r\n") == 5
+    assert content.count(b'"number":"K0999"') == 5
+
+
+def test_a_part_can_hold_what_its_page_and_its_links_lead_to(company: Company) -> None:
+    url, seen = "contactsExt", 0
+    while url:
+        entry: Entry = {"id": "1", "method": "GET", "url": url}
+        page = replies(send_documents(company, [entry]))[0].read(Page)
+        seen += len(page.value)
+        url = page.next_link or ""
+
+    assert seen == CONTACTS
+
+
+def test_others_are_answered_while_a_batch_is_done(company: Company) -> None:
+    """A read beside forty pages waits for its turn, not for their end."""
+    entries: Sequence[Entry] = [
+        {"id": str(number), "method": "GET", "url": "contactsExt"} for number in range(40)
+    ]
+    waits: list[float] = []
+    with ThreadPoolExecutor(1) as threads:
+        began = time.monotonic()
+        batch = threads.submit(send_documents, company, entries)
+        while not batch.done():
+            asked = time.monotonic()
+            assert company.get("shippingAgentsExt").status_code == 200
+            waits.append(time.monotonic() - asked)
+        lasted = time.monotonic() - began
+
+    assert len(replies(batch.result())) == len(entries)
+    assert len(waits) > 10
+    assert statistics.median(waits) < lasted / 5
+
+
+def begin(server: Server, company: Company, content_type: str, body: bytes) -> socket.socket:
+    path = company.root.removeprefix(server.origin.root)
+    headers = {
+        "Authorization": f"Bearer {company.token}",
+        "Content-Type": content_type,
+        "Content-Length": str(len(body)),
+        "Prefer": "continue-on-error",
+    }
+    connection = server.connect()
+    send(connection, head("POST", f"{path}/$batch", headers) + body)
+    return connection
+
+
+CREATE = f"--batch_1\n{HTTP}\nPOST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
+THREE = "".join(f'{CREATE}{{"code": "{code}"}}\n' for code in "ABC") + "--batch_1--"
+ENTRIES = [
+    {"id": code, "method": "POST", "url": "shippingAgentsExt", "body": {"code": code}}
+    for code in "ABC"
+]
+
+
+@pytest.mark.parametrize("is_json", [False, True])
+def test_a_batch_that_a_stop_overtakes_tells_what_was_done(
+    is_json: bool, start_server: StartServer
+) -> None:
+    """Else a client that is told to try again makes records twice."""
+    server = start_server(stop_seconds=1.0)
+    company = server.new_company()
+    content_type = "application/json" if is_json else MULTIPART
+    body = msgspec.json.encode({"requests": ENTRIES}) if is_json else THREE.encode()
+    database = sqlite3.connect(database_path(server.settings.database), isolation_level=None)
+    with closing(database):
+        database.execute("BEGIN IMMEDIATE")
+        with begin(server, company, content_type, body) as connection:
+            # the service has begun to read what was sent before it hears of the stop
+            assert server.client.get("companies").status_code == 200
+            server.ask_to_stop()
+            told_early, _, _ = select.select([connection], [], [], 2 * server.settings.stop_seconds)
+            assert told_early == []
+
+            database.rollback()
+
+            answer = read_answer(connection)
+            server.wait()
+    answered = replies(answer) if is_json else parts(answer)
+    statuses = [each.status for each in answered]
+    assert statuses == ([201, 201, 201] if is_json else [201, 503, 503])
+    assert len(company.changes()) == statuses.count(201)
