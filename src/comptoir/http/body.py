@@ -12,8 +12,7 @@ class ClientLeft(Exception):  # noqa: N818 - nobody is left to tell of an error
 
 async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     """The whole body, in bytes; raises `Refusal` (415, 413) without reading past the limit."""
-    if headers.get(b"content-encoding", b"identity").strip().lower() not in (b"identity", b""):
-        raise _coded(headers[b"content-encoding"])
+    check_coding(headers)
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
         raise _too_large(limit)
@@ -38,8 +37,12 @@ async def client_left(receive: Receive) -> None:
         pass
 
 
-def _coded(coding: bytes) -> Refusal:
-    return Refusal(
+def check_coding(headers: Headers) -> None:
+    """Raise `Refusal` (415) for a body that is coded."""
+    coding = headers.get(b"content-encoding", b"identity")
+    if coding.strip().lower() in (b"identity", b""):
+        return
+    raise Refusal(
         UNSUPPORTED_MEDIA_TYPE,
         f"The body is coded by {coding.decode('latin-1')[:40]!r}. Send it as it is, without "
         "Content-Encoding.",

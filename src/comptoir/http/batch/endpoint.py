@@ -12,13 +12,14 @@ from comptoir.errors import (
     BAD_REQUEST,
     INVALID_URL,
     METHOD_NOT_ALLOWED,
-    NOT_ACCEPTABLE,
     Refusal,
 )
 from comptoir.http.batch.run import Course, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_of
+from comptoir.request.accept import media_type
 from comptoir.request.batch import (
+    MULTIPART,
     Batch,
     BatchLimits,
     Roots,
@@ -29,7 +30,8 @@ from comptoir.request.batch import (
     parse_multipart,
 )
 from comptoir.request.fields import elements
-from comptoir.request.headers import Headers, require_json
+from comptoir.request.headers import Headers
+from comptoir.request.media import JSON, require_json
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
 from comptoir.request.preferences import Preferences, preferences
@@ -41,13 +43,6 @@ PIECE_BYTES = 64 << 10
 """How much of an answer is gathered before it is sent."""
 
 _BATCH = "$batch"
-_JSON, _MULTIPART = "application/json", "multipart/mixed"
-_FORMATS = {
-    _JSON: _JSON,
-    "application/*": _JSON,
-    _MULTIPART: _MULTIPART,
-    "multipart/*": _MULTIPART,
-}
 _OF_PARTS_ALONE = (b"if-match", b"if-none-match")
 
 
@@ -83,13 +78,13 @@ class Batches:
                 f"{_BATCH} does not have {request.method[:20]}. Send it by POST.",
                 headers={"Allow": "POST"},
             )
-        sent_as = _media_type(request.headers)
+        sent_as = _sent_as(request.headers)
         answered_as = _answered_as(request, sent_as)
         wishes = preferences(request.headers)
         _check_headers(request.headers, wishes)
         batch = await self._batch(request, sent_as)
         _check_authorization(request.headers, batch)
-        course = Course.of_documents if sent_as == _JSON else Course.of_multipart
+        course = Course.of_documents if sent_as == JSON else Course.of_multipart
         run = Run(self._service, self._settings, request, exchange, course(wishes))
         headers: list[Header] = [(b"odata-version", b"4.0")]
         applied = wishes.applied(continue_on_error=True)
@@ -97,14 +92,12 @@ class Batches:
             headers.append((b"preference-applied", applied))
         if b"repeatability-request-id" in request.headers:
             headers.append((b"repeatability-result", b"accepted"))
-        return await _written(
-            run.replies(batch), headers, answered_as, nested=sent_as == _MULTIPART
-        )
+        return await _written(run.replies(batch), headers, answered_as, nested=sent_as == MULTIPART)
 
     async def _batch(self, request: Request, sent_as: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request)
-        if sent_as == _JSON:
+        if sent_as == JSON:
             return parse_documents(body, self._limits, roots)
         boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
         return parse_multipart(body, boundary, self._limits, roots)
@@ -125,7 +118,7 @@ class Batches:
 async def _written(
     replies: Replies, headers: list[Header], media_type: str, *, nested: bool
 ) -> Answer:
-    if media_type == _JSON:
+    if media_type == JSON:
         headers.append((b"content-type", b"application/json"))
         pieces = gathered(documents(replies), PIECE_BYTES)
     else:
@@ -146,41 +139,30 @@ async def _continued(begun: Sequence[bytes], pieces: AsyncIterator[bytes]) -> As
         yield piece
 
 
-def _media_type(headers: Headers) -> str:
+def _sent_as(headers: Headers) -> str:
     declared = headers.get(b"content-type", b"").decode("latin-1")
     media = elements(declared)
-    if media and media[0].name == _JSON:
+    if media and media[0].name == JSON:
         require_json(headers)
-        return _JSON
+        return JSON
     boundary_of(declared)
-    return _MULTIPART
+    return MULTIPART
 
 
 def _answered_as(request: Request, sent_as: str) -> str:
     """The format of the answer: what `$format` or `Accept` asks for, else that of the request."""
-    asked = request.headers.get(b"accept", b"*/*").decode("latin-1")
+    asked: str | None = None
     for option in request.query.split("&"):
         name, _, value = option.partition("=")
         known = system_name(unquote(name))
         if known == "$format":
-            asked = {"json": _JSON}.get(value.lower(), unquote(value))
+            asked = unquote(value)
         elif known is not None:
             raise Refusal(
                 INVALID_URL, f"{known} does not apply to a batch. Leave it out.", target=known
             )
-    for media in elements(asked):
-        quality = dict(media.parameters).get("q", "1")
-        if quality.rstrip("0").rstrip(".") in ("", "0"):
-            continue
-        if media.name == "*/*":
-            return sent_as
-        if media.name in _FORMATS:
-            return _FORMATS[media.name]
-    raise Refusal(
-        NOT_ACCEPTABLE,
-        f"A batch is answered in {_JSON} or {_MULTIPART}. Accept one of them.",
-        target="Accept",
-    )
+    other = JSON if sent_as == MULTIPART else MULTIPART
+    return media_type(request.headers, (sent_as, other), asked)
 
 
 def _check_headers(headers: Headers, wishes: Preferences) -> None:

@@ -11,12 +11,12 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.errors import BODY_TOO_LARGE, GroupRefusal, Refusal
 from comptoir.http.batch.outcomes import Outcomes, not_done, stands_alone
-from comptoir.http.body import ClientLeft
+from comptoir.http.body import ClientLeft, check_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
 from comptoir.http.url import check_url
 from comptoir.request.batch import Batch, Group, Part
-from comptoir.request.headers import Headers
+from comptoir.request.headers import Headers, check_versions
 from comptoir.request.preferences import Preferences
 from comptoir.response.answer import Answer
 from comptoir.response.batch import GroupReply, Replies, Reply
@@ -211,9 +211,12 @@ class Run:
     def _request(self, part: Part) -> Request:
         path = self._outcomes.path_of(part)
         check_url(path, part.address.query, self._settings.url_bytes)
+        headers = self._headers(part)
+        check_versions(headers)
         body, limit = part.body, self._settings.body_bytes
 
         async def read_body() -> bytes:
+            check_coding(headers)
             if len(body) > limit:
                 raise Refusal(
                     BODY_TOO_LARGE, f"The body is larger than {limit} bytes. Send less at a time."
@@ -224,7 +227,7 @@ class Run:
             method=part.method,
             path=path,
             query=part.address.query,
-            headers=self._headers(part),
+            headers=headers,
             principal=self._outer.principal,
             read_body=read_body,
             patience=self._outer.patience,

@@ -4,10 +4,11 @@ from comptoir.request.batch.address import Address, Roots, origin
 from comptoir.request.batch.condition import Condition, holds
 from comptoir.request.batch.documents import parse_documents
 from comptoir.request.batch.faults import malformed
-from comptoir.request.batch.multipart import boundary_of, parse_multipart
+from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
 from comptoir.request.batch.tree import Batch, BatchLimits, Group, Part, referenced_tag
 
 __all__ = [
+    "MULTIPART",
     "Address",
     "Batch",
     "BatchLimits",
