@@ -108,6 +108,13 @@ REPEAT_UNTRACKED = ErrorKind(
     "The request says that it was first sent at a time for which repeats are not known any more.",
     "Find out whether it was done, and send it as a new request if not.",
 )
+ISOLATION_NOT_SUPPORTED = ErrorKind(
+    "Request_IsolationNotSupported",
+    412,
+    "The request asks to see one state of all records (`Isolation: snapshot`), which this service "
+    "does not promise over several reads.",
+    "Send it without `Isolation` and `OData-Isolation`.",
+)
 BODY_TOO_LARGE = ErrorKind(
     "Request_BodyTooLarge",
     413,
@@ -185,6 +192,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     LINK_EXPIRED,
     ENTITY_CHANGED,
     REPEAT_UNTRACKED,
+    ISOLATION_NOT_SUPPORTED,
     BODY_TOO_LARGE,
     URI_TOO_LONG,
     UNSUPPORTED_MEDIA_TYPE,

@@ -363,3 +363,46 @@ def test_the_same_batch_can_be_sent_to_either_root(service: Service, stocked: Co
 
     assert bytes(at_base["1"].body) == bytes(at_company["1"].body)
     assert record(stocked.get(AGENT))["code"] == at_base["1"].read(Record)["code"]
+
+
+@pytest.mark.parametrize("name", ["Isolation", "OData-Isolation"])
+def test_a_snapshot_is_not_promised(name: str, stocked: Company) -> None:
+    """OData Protocol 4.01, 8.2.6: nothing is done, for a batch, in it, and alone."""
+    read = {"id": "1", "method": "GET", "url": AGENT}
+    wish = {name: "snapshot"}
+    code = "Request_IsolationNotSupported"
+
+    refusal(send_documents(stocked, [read], wish), code)
+    refusal(stocked.get(AGENT, headers=wish), code)
+    assert documents(stocked, {**read, "headers": wish})["1"].error.code == code
+
+
+def test_a_part_names_a_version_that_there_is(stocked: Company) -> None:
+    headers = {"OData-Version": "3.0"}
+    read = {"id": "1", "method": "GET", "url": AGENT, "headers": headers}
+
+    assert documents(stocked, read)["1"].error.target == "OData-Version"
+
+
+def test_the_body_of_a_part_is_not_coded(company: Company) -> None:
+    create = {
+        "id": "1",
+        "method": "POST",
+        "url": "shippingAgentsExt",
+        "headers": {"Content-Encoding": "gzip"},
+        "body": {"code": "A"},
+    }
+
+    assert documents(company, create)["1"].error.code == "Request_UnsupportedMediaType"
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd", "identity"])
+def test_the_answer_to_a_batch_may_be_coded(coding: str, company: Company) -> None:
+    company.load("contactsExt", *({"number": f"K{each}", "displayName": "x"} for each in range(99)))
+    entries = [{"id": f"{each}", "method": "GET", "url": "contactsExt"} for each in range(5)]
+
+    answer = send_documents(company, entries, {"Accept-Encoding": coding})
+
+    assert answer.headers.get("content-encoding", "identity") == coding
+    if coding != "zstd":
+        assert len(replies(answer)) == 5

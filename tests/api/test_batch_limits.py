@@ -83,7 +83,7 @@ def test_a_batch_that_is_too_large_is_refused(declared: bool, company: Company) 
 
 def test_a_url_may_be_as_long_as_one_alone(company: Company) -> None:
     def url(length: int) -> str:
-        start = f"/companies({company.id})/contactsExt?x="
+        start = f"/api/companies({company.id})/contactsExt?x="
         return start + "x" * (length - len(start) + 1)
 
     answers = documents(

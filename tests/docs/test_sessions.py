@@ -18,7 +18,7 @@ SESSIONS = [
     DOCS / "tutorial.md",
     *(
         DOCS / "how-to" / f"{name}.md"
-        for name in ("load", "tokens", "back-up", "change-log", "retry", "track-changes")
+        for name in ("load", "batch", "tokens", "back-up", "change-log", "retry", "track-changes")
     ),
 ]
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}

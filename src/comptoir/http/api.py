@@ -14,7 +14,7 @@ from comptoir.http.coding import answer_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.url import check_url
 from comptoir.plan.read import Row
-from comptoir.request.headers import check_versions, combined
+from comptoir.request.headers import check_isolation, check_versions, combined
 from comptoir.response.answer import Answer
 from comptoir.service import Request, Service
 
@@ -37,12 +37,13 @@ class Api:
         raw_path: bytes = scope["raw_path"]
         path = raw_path[self._base :].decode("latin-1")
         query: str = scope["query_string"].decode("latin-1")
-        check_url(path, query, self._settings.url_bytes)
+        check_url(len(raw_path), query, self._settings.url_bytes)
         headers = combined(scope["headers"])
         principal = self._authenticator.authenticate(headers.get(b"authorization"))
         exchange.subject = principal.subject
         exchange.coding = answer_coding(headers)
         check_versions(headers)
+        check_isolation(headers)
         is_batch = raw_path.endswith(_BATCH) and names_batch(path)
         limit = self._settings.batch_bytes if is_batch else self._settings.body_bytes
         request = Request(

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, Refusal
+from comptoir.errors import BAD_REQUEST, ISOLATION_NOT_SUPPORTED, Refusal
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
@@ -89,6 +89,19 @@ def check_versions(headers: Headers) -> None:
         for name, title in _OLD_VERSIONS:
             if name in headers:
                 _check_highest(title, headers[name])
+
+
+def check_isolation(headers: Headers) -> None:
+    """Raise `Refusal` (412) for a request that asks for a snapshot (OData Protocol 4.01, 8.2.6)."""
+    for name in (b"isolation", b"odata-isolation"):
+        if name in headers:
+            raise Refusal(
+                ISOLATION_NOT_SUPPORTED,
+                f"The service does not support {name.decode().title()}: "
+                f"{headers[name].decode('latin-1')[:40]}. Nothing was done; send the request "
+                "without it.",
+                target=name.decode().title(),
+            )
 
 
 def speaks_401(headers: Headers) -> bool:

@@ -16,7 +16,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
 from comptoir.http.url import check_url
 from comptoir.request.batch import Batch, Group, Part
-from comptoir.request.headers import Headers, check_versions
+from comptoir.request.headers import Headers, check_isolation, check_versions
 from comptoir.request.preferences import Preferences
 from comptoir.response.answer import Answer
 from comptoir.response.batch import GroupReply, Replies, Reply
@@ -210,9 +210,11 @@ class Run:
 
     def _request(self, part: Part) -> Request:
         path = self._outcomes.path_of(part)
-        check_url(path, part.address.query, self._settings.url_bytes)
+        length = len(self._settings.base_path) + len(path)
+        check_url(length, part.address.query, self._settings.url_bytes)
         headers = self._headers(part)
         check_versions(headers)
+        check_isolation(headers)
         body, limit = part.body, self._settings.body_bytes
 
         async def read_body() -> bytes:

@@ -86,7 +86,7 @@ def of_container(abilities: Abilities) -> Annotations:
         "ContinueOnErrorSupported": True,
         "ReferencesInRequestBodiesSupported": False,
         "ReferencesAcrossChangeSetsSupported": True,
-        "EtagReferencesSupported": False,
+        "EtagReferencesSupported": True,
         "RequestDependencyConditionsSupported": True,
         "SupportedFormats": ("multipart/mixed", "application/json"),
     }
