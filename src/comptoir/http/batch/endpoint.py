@@ -35,6 +35,13 @@ from comptoir.request.media import JSON, require_json
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
 from comptoir.request.preferences import Preferences, preferences
+from comptoir.request.repeatability import (
+    LONGEST_ID,
+    REQUEST_ID,
+    RESULT,
+    rejected,
+    repeatability,
+)
 from comptoir.response.answer import Answer, Header
 from comptoir.response.batch import Replies, documents, gathered, multipart, new_boundary
 from comptoir.service import Request, Service
@@ -82,6 +89,7 @@ class Batches:
         answered_as = _answered_as(request, sent_as)
         wishes = preferences(request.headers)
         _check_headers(request.headers, wishes)
+        repeatable = _is_repeatable(request.headers, self._limits.requests)
         batch = await self._batch(request, sent_as)
         _check_authorization(request.headers, batch)
         course = Course.of_documents if sent_as == JSON else Course.of_multipart
@@ -90,8 +98,8 @@ class Batches:
         applied = wishes.applied(continue_on_error=True)
         if applied:
             headers.append((b"preference-applied", applied))
-        if b"repeatability-request-id" in request.headers:
-            headers.append((b"repeatability-result", b"accepted"))
+        if repeatable:
+            headers.append((RESULT.lower().encode(), b"accepted"))
         return await _written(run.replies(batch), headers, answered_as, nested=sent_as == MULTIPART)
 
     async def _batch(self, request: Request, sent_as: str) -> Batch:
@@ -182,6 +190,18 @@ def _check_headers(headers: Headers, wishes: Preferences) -> None:
             "batch. Move it there.",
             target="Prefer",
         )
+
+
+def _is_repeatable(headers: Headers, requests: int) -> bool:
+    """Whether the writes in a batch are repeatable, by ids that are made of the batch's."""
+    held = repeatability(headers)
+    if held is None:
+        return False
+    longest = LONGEST_ID - len(f".{requests}")
+    if len(held.request_id) > longest:
+        message = f"{REQUEST_ID} of a batch must be up to {longest} characters. Send a Guid."
+        raise rejected(BAD_REQUEST, message, REQUEST_ID)
+    return True
 
 
 def _check_authorization(headers: Headers, batch: Batch) -> None:

@@ -30,7 +30,8 @@ SIDE_BY_SIDE = 25
 """How many writes that do not depend on one another are under way at once, to share a commit."""
 
 _INHERITED = (b"odata-version", b"odata-maxversion")
-_REQUEST_ID, _FIRST_SENT = b"repeatability-request-id", b"repeatability-first-sent"
+_REQUEST_ID = b"repeatability-request-id"
+_OF_REPEATS = (b"repeatability-first-sent", b"repeatability-client-id")
 
 T = TypeVar("T")
 
@@ -239,9 +240,8 @@ class Run:
         outer = self._outer.headers
         headers = {**self._inherited, **self._outcomes.with_tags(part.headers)}
         if part.method != "GET" and _REQUEST_ID in outer and _REQUEST_ID not in headers:
-            headers[_REQUEST_ID] = outer[_REQUEST_ID] + b".%d" % part.number
-            if _FIRST_SENT in outer:
-                headers[_FIRST_SENT] = outer[_FIRST_SENT]
+            headers[_REQUEST_ID] = b"%s.%d" % (outer[_REQUEST_ID].strip(), part.number)
+            headers.update({name: outer[name] for name in _OF_REPEATS if name in outer})
         return headers
 
 
