@@ -32,10 +32,14 @@ PRICES_PER_ITEM = 5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A company in a database: its id, a token for it, and what there is to ask for."""
+    """A company in a database: its id, a token for it, and what there is to ask for.
+
+    Records are created in another company, so that this one stays as it is.
+    """
 
     settings: Settings
     company_id: str
+    growing_id: str
     token: str
     customers_file: Path
     customers: Sequence[str]
@@ -46,6 +50,11 @@ class Measured:
     def path(self) -> str:
         """The path of the company below the server's root."""
         return f"{self.settings.base_path}/companies({self.company_id})"
+
+    @property
+    def growing_path(self) -> str:
+        """The path of the company in which records are created."""
+        return f"{self.settings.base_path}/companies({self.growing_id})"
 
 
 def settings_in(folder: Path, name: str = "company.db") -> Settings:
@@ -109,7 +118,7 @@ async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
     migrate(settings.database, MODEL)
     store = open_store(settings)
     try:
-        company = await add_company(store)
+        company, growing = await add_company(store), await add_company(store)
         for name, path in files.items():
             report = await load(store, company, name, path)
             if report.refused:
@@ -121,6 +130,7 @@ async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
     return Measured(
         settings,
         company.id,
+        growing.id,
         token_issuer(settings).issue("bench", scopes, None, timedelta(hours=8)),
         customers_file=files[CUSTOMERS],
         customers=_keys(database, CUSTOMERS, 5_000),

@@ -1,7 +1,7 @@
 """What is measured: each piece is one round of it, with its two sides right behind each other."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from secrets import token_hex
 from urllib.parse import quote
 
 import floor
+import msgspec
 from company import CONTACTS, CUSTOMERS, PRICES, Measured, copied
 from figures import Comparison, Figure, Single
 from processes import Cores, Server, on_core, python_command, running
@@ -18,6 +19,8 @@ HERE = Path(__file__).parent
 CONNECTIONS = 16
 PAGE_CLIENTS = 4
 PAGE = 1_000
+BATCH = 100
+BATCH_CLIENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,9 @@ class Scenarios:
     price_again: Scenario
     update: Scenario
     pages: Scenario
+    create: Scenario
+    read_batch: Scenario
+    create_batch: Scenario
 
 
 def scenarios(measured: Measured, folder: Path) -> Scenarios:
@@ -57,7 +63,27 @@ def scenarios(measured: Measured, folder: Path) -> Scenarios:
         # a value that the record does not have yet, or the update would change nothing
         Scenario("update a contact", contacts, writing, f'{{"addressLine2":"{token_hex(4)} %d"}}'),
         Scenario("page of contacts", paths("pages", [CONTACTS]), paging),
+        *_batches(measured, folder, headers | {"Content-Type": "application/json"}),
     )
+
+
+def _batches(measured: Measured, folder: Path, headers: Mapping[str, str]) -> Iterator[Scenario]:
+    """A create by itself, then a batch of reads and a batch of creates."""
+    create = {"method": "POST", "url": CONTACTS, "body": {"displayName": "Batch"}}
+    reads = [{"method": "GET", "url": f"{CUSTOMERS}({key})"} for key in measured.customers[:BATCH]]
+
+    def scenario(name: str, path: str, content: object) -> Scenario:
+        file = folder / name.replace(" ", "-")
+        file.write_text(f"{path}\n", encoding="ascii")
+        return Scenario(name, file, headers, msgspec.json.encode(content).decode(), "POST")
+
+    def batch(requests: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
+        return {"requests": [{"id": f"{at}", **each} for at, each in enumerate(requests)]}
+
+    growing = measured.growing_path
+    yield scenario("create a contact", f"{growing}/{CONTACTS}", create["body"])
+    yield scenario("batch of reads", f"{measured.path}/$batch", batch(reads))
+    yield scenario("batch of creates", f"{growing}/$batch", batch([create] * BATCH))
 
 
 class Measurements:
@@ -95,6 +121,10 @@ class Measurements:
         }
         self._pages = Comparison("pages of 1,000 beside point reads", "/s", "/s, alone")
         self._record = Single("CPU per record of a page", "µs")
+        self._read_batch = Comparison(f"a read in a batch of {BATCH}", "µs", "µs, alone", at_most=1)
+        self._create_batch = Comparison(
+            f"a create in a batch of {BATCH}", "µs", "µs, alone", at_most=1
+        )
         self._load = Comparison("load 20,000 customers", "s", "s, bare driver", 5)
 
     def __enter__(self) -> "Measurements":
@@ -132,6 +162,8 @@ class Measurements:
             *self._waits.values(),
             self._pages,
             self._record,
+            self._read_batch,
+            self._create_batch,
             self._load,
         ]
 
@@ -161,6 +193,8 @@ class Measurements:
         self._group.add(grouped.rate, alone.rate)
         yield "reads beside pages"
         self._beside_pages()
+        yield "batches"
+        self._batched()
         yield "loading"
         self._loading()
 
@@ -186,6 +220,15 @@ class Measurements:
             wait.add(beside.p50, alone.p50)
             if connections == CONNECTIONS:
                 self._pages.add(rates[0], pages.rate)
+
+    def _batched(self) -> None:
+        held, service = self._scenarios, self._service
+        for batch, alone, figure in (
+            (held.read_batch, held.read, self._read_batch),
+            (held.create_batch, held.create, self._create_batch),
+        ):
+            in_batch = self._run(service, batch, BATCH_CLIENTS)
+            figure.add(in_batch.cpu / BATCH, self._run(service, alone).cpu)
 
     def _loading(self) -> None:
         seconds = []

@@ -1,7 +1,7 @@
 -- Sends the requests of a scenario in turn; at the end prints what came of them as one line of JSON.
 --
--- wrk ... -- PATHS [BODY]: PATHS is a file with one path per line. With BODY, the requests are PATCH
--- requests with it as body, its %d replaced by a number that no other request has.
+-- wrk ... -- PATHS [BODY METHOD]: PATHS is a file with one path per line. With BODY, the requests are
+-- those of METHOD with it as body, its %d replaced by a number that no other request has.
 
 local paths, made, position, number = {}, {}, 0, 0
 local body
@@ -12,7 +12,7 @@ function init(arguments)
    end
    body = arguments[2]
    if body then
-      wrk.method = "PATCH"
+      wrk.method = arguments[3]
    else
       for each, path in ipairs(paths) do
          made[each] = wrk.format(nil, path)

@@ -23,15 +23,17 @@ class LoadFault(Exception):  # noqa: N818 - a measurement that measured somethin
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Requests to send in turn: a file of paths below the base URL, headers, and a PATCH's body.
+    """Requests to send in turn: a file of paths below the base URL, headers, and maybe a body.
 
-    `%d` in the body stands for a number that no other request of the run has.
+    Those with a body are PATCH requests unless `method` is another. `%d` in the body stands for a
+    number that no other request of the run has.
     """
 
     name: str
     paths: Path
     headers: Mapping[str, str]
     body: str = ""
+    method: str = "PATCH"
 
 
 class _Summary(msgspec.Struct):
@@ -106,7 +108,7 @@ class Wrk:
             server.url,
             "--",
             str(scenario.paths),
-            *([scenario.body] if scenario.body else []),
+            *([scenario.body, scenario.method] if scenario.body else []),
         ]
 
 
