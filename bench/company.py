@@ -76,9 +76,9 @@ def write_files(folder: Path, source: Path | None) -> dict[str, Path]:
             if table.entity_set in counts:
                 rows = islice(table.rows, counts[table.entity_set])
                 name = table.entity_set
-                files[name] = _write(folder / f"{name}.csv", table.columns, rows)
+                files[name] = write_rows(folder / f"{name}.csv", table.columns, rows)
     columns = ("entryNo", "sourceType", "assetType", "assetNumber", "unitOfMeasure", "unitPrice")
-    files[PRICES] = _write(folder / f"{PRICES}.csv", columns, _prices())
+    files[PRICES] = write_rows(folder / f"{PRICES}.csv", columns, _prices())
     return files
 
 
@@ -89,7 +89,8 @@ def _prices() -> Iterator[Sequence[str]]:
         yield str(number + 1), "All Customers", "Item", item, "PCS", price
 
 
-def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
+    """Write a CSV file, and give its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)

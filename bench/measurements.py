@@ -12,7 +12,8 @@ import floor
 import msgspec
 from company import CONTACTS, CUSTOMERS, PRICES, Measured, copied
 from figures import Comparison, Figure, Single
-from processes import Cores, Server, on_core, python_command, running
+from processes import Cores, Server, on_core, program_beside, python_command, running
+from searching import Searching
 from wrk import Run, Scenario, Wrk
 
 HERE = Path(__file__).parent
@@ -126,17 +127,19 @@ class Measurements:
             f"a create in a batch of {BATCH}", "µs", "µs, alone", at_most=1
         )
         self._load = Comparison("load 20,000 customers", "s", "s, bare driver", 5)
+        self._searching = Searching(measured, folder, cores, seconds)
 
     def __enter__(self) -> "Measurements":
         """Start the servers; they stop at the end of the block."""
         core, settings = self._cores.server, self._measured.settings
-        comptoir = str(Path(python_command(HERE)[0]).with_name("comptoir"))
+        comptoir = program_beside("comptoir")
         options = ["serve", "--port", "0", "--host", "127.0.0.1", "--keys", settings.keys]
         plain = [comptoir, *options, "--database", settings.database]
         copy = copied(settings, self._folder).database
         alone = python_command(HERE / "each_alone.py", *options, "--database", copy)
         self._service = self._start("the service", plain, core)
         self._alone = self._start("the service, each write alone", alone, core)
+        self._searching.start(self._stack)
         self._bare = {}
         held = self._scenarios
         for scenario in (held.read, held.price, held.price_again, held.update):
@@ -165,6 +168,7 @@ class Measurements:
             self._read_batch,
             self._create_batch,
             self._load,
+            *self._searching.figures,
         ]
 
     @property
@@ -195,6 +199,8 @@ class Measurements:
         self._beside_pages()
         yield "batches"
         self._batched()
+        yield "searching"
+        self._searching.measure()
         yield "loading"
         self._loading()
 

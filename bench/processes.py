@@ -49,6 +49,11 @@ def program(name: str, package: str) -> str:
     return found
 
 
+def program_beside(name: str) -> str:
+    """The path of a program that is installed beside Python."""
+    return str(Path(sys.executable).with_name(name))
+
+
 def python_command(script: Path, *arguments: str) -> list[str]:
     """The command that runs one of the benchmark's own scripts."""
     return [sys.executable, str(script), *arguments]

@@ -9,7 +9,7 @@ from alembic.migration import MigrationContext
 from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.migrate import locked, migrate
+from comptoir.store.migrate import is_declared, locked, migrate
 from comptoir.store.sqlite.connection import database_path
 from support.databases import LOCK_SECONDS, FreshDatabase
 from support.specimen import SPECIMENS, WITH_SPECIMENS
@@ -18,7 +18,9 @@ from support.specimen import SPECIMENS, WITH_SPECIMENS
 def differences(url: str, model: Model) -> list[object]:
     """What a migration would still have to do to a database for a model."""
     with locked(database_path(url), LOCK_SECONDS) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "include_name": is_declared}
+        )
         found: list[object] = compare_metadata(context, build_tables(model).metadata)
     return found
 

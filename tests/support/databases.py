@@ -11,7 +11,7 @@ from alembic.operations.ops import MigrateOperation, OpContainer
 from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
 from comptoir.sql.tables import build_tables
-from comptoir.store.migrate import locked, migrate
+from comptoir.store.migrate import is_declared, locked, migrate
 from comptoir.store.sqlite.connection import database_path
 
 LOCK_SECONDS = 30.0
@@ -26,7 +26,9 @@ def fresh_sqlite(folder: Path, model: Model = MODEL) -> str:
     migrate(url, MODEL)
     if model is not MODEL:
         with locked(database_path(url), LOCK_SECONDS) as connection:
-            context = MigrationContext.configure(connection, opts={"render_as_batch": True})
+            context = MigrationContext.configure(
+                connection, opts={"render_as_batch": True, "include_name": is_declared}
+            )
             script = produce_migrations(context, build_tables(model).metadata)
             assert script.upgrade_ops is not None
             _invoke(Operations(context), script.upgrade_ops)

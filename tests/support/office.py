@@ -59,6 +59,14 @@ class Office:
         """The whole change log of a company."""
         return self.wait(self._store.changes(company, 0, 1_000_000))
 
+    def catch_up(self, company: StoredCompany, resource: str) -> None:
+        """Bring the search index of a set up to date."""
+        self.wait(self._store.catch_up(company, self._model.by_name[resource]))
+
+    def search_lag(self, company: StoredCompany, resource: str) -> int:
+        """How many changes the search index of a set is behind."""
+        return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
+
     def close(self) -> None:
         self.wait(self._store.close())
 
@@ -79,6 +87,12 @@ class Company(Client):
 
     def changes(self) -> list[Change]:
         return self.office.changes(self.stored)
+
+    def catch_up(self, resource: str) -> None:
+        self.office.catch_up(self.stored, resource)
+
+    def search_lag(self, resource: str) -> int:
+        return self.office.search_lag(self.stored, resource)
 
 
 async def _opened(settings: Settings, model: Model) -> Store:

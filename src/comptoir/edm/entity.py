@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from comptoir.edm.primitive import PrimitiveType, Stored
+from comptoir.edm.text import Base64Text, Text
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,3 +124,14 @@ class EntityType:
     def modified_at(self) -> Property | None:
         """The property that holds the time of the last change, if the kind has one."""
         return next((each for each in self.properties if each.modified_at), None)
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The properties that a search looks in: text, but neither secret nor an encoding."""
+        return tuple(
+            each.name
+            for each in self.properties
+            if isinstance(each.type, Text)
+            and not isinstance(each.type, Base64Text)
+            and not each.secret
+        )

@@ -60,6 +60,30 @@ class Carries(msgspec.Struct, frozen=True):
     value: Slot | None
 
 
+class Found(msgspec.Struct, frozen=True):
+    """Some property that searches look in contains a folded term; none does when `negated`.
+
+    `indexed`: the term is long enough for an index over it.
+    """
+
+    term: Slot
+    indexed: bool
+    negated: bool = False
+
+
+class Combined(msgspec.Struct, frozen=True):
+    """All (`and`) or any (`or`) of some parts of a search hold."""
+
+    operator: str
+    operands: tuple["Sought", ...]
+
+
+class Matches(msgspec.Struct, frozen=True):
+    """The record is one of those that a search finds."""
+
+    sought: "Sought"
+
+
 class Not(msgspec.Struct, frozen=True):
     """The operand does not hold."""
 
@@ -74,7 +98,8 @@ class Junction(msgspec.Struct, frozen=True):
 
 
 Value = Field | Slot | Function | Scaled
-Condition = Constant | Field | Function | Comparison | OneOf | Carries | Not | Junction
+Condition = Constant | Field | Function | Comparison | OneOf | Carries | Matches | Not | Junction
+Sought = Found | Combined
 
 
 def looks_elsewhere(condition: Condition) -> bool:

@@ -9,7 +9,8 @@ from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import looks_elsewhere
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.orders import bind_orderby
-from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, Within, default_order
+from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, Where, Within, default_order
+from comptoir.plan.searches import searched
 from comptoir.plan.target import Company
 from comptoir.plan.templates import filter_where
 from comptoir.request.expression import ExpressionLimits
@@ -58,9 +59,7 @@ def bind_page(
 
     Raises `Refusal` for options that do not fit the set.
     """
-    where = EVERYTHING
-    if options.filter is not None:
-        where = filter_where(entity_set, options.filter, limits)
+    where = _where(entity_set, options, limits)
     order = default_order(entity_set)
     if options.orderby is not None:
         order = bind_orderby(entity_set, options.orderby, limits)
@@ -69,6 +68,7 @@ def bind_page(
         company.id if company else "",
         options.filter or "",
         options.orderby or "",
+        options.search or "",
         *_within(within),
     )
     continuation, skip = Continuation(0, ()), options.skip or 0
@@ -94,10 +94,16 @@ def bind_count(
     within: Within = (),
 ) -> CountPlan:
     """How many of the records with these keys and values the options ask for, or of all."""
+    return CountPlan(entity_set, company, _where(entity_set, options, limits), keys, within)
+
+
+def _where(entity_set: EntitySet, options: QueryOptions, limits: ExpressionLimits) -> Where:
     where = EVERYTHING
     if options.filter is not None:
         where = filter_where(entity_set, options.filter, limits)
-    return CountPlan(entity_set, company, where, keys, within)
+    if options.search is not None:
+        where = searched(where, options.search, limits)
+    return where
 
 
 def _within(within: Within) -> list[str]:

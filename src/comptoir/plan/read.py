@@ -32,10 +32,14 @@ class RecordPlan(msgspec.Struct, frozen=True):
 
 
 class Where(msgspec.Struct, frozen=True):
-    """A condition and the values for its slots; no condition holds for every record."""
+    """A condition and the values for its slots; no condition holds for every record.
+
+    `searches`: the condition has a search in it, which takes its time whatever it finds.
+    """
 
     condition: Condition | None = None
     values: tuple[Stored, ...] = ()
+    searches: bool = False
 
 
 EVERYTHING = Where()

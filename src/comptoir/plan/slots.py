@@ -9,8 +9,8 @@ from comptoir.plan.bound import Slot
 class Slots:
     """Collects values in the order in which the binding meets them."""
 
-    def __init__(self) -> None:
-        self.values: list[Stored] = []
+    def __init__(self, values: Sequence[Stored] = ()) -> None:
+        self.values: list[Stored] = list(values)
 
     def add(self, value: Stored) -> Slot:
         """Keep a value and give the slot that stands for it."""

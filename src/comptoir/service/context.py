@@ -96,6 +96,7 @@ COLLECTING = frozenset(
         "$filter",
         "$format",
         "$orderby",
+        "$search",
         "$select",
         "$skip",
         "$skiptoken",

@@ -20,6 +20,7 @@ from comptoir.plan.bound import (
     Field,
     Function,
     Junction,
+    Matches,
     Not,
     OneOf,
     Scaled,
@@ -28,6 +29,7 @@ from comptoir.plan.bound import (
 )
 from comptoir.sql.functions import FunctionTable, SqlExpression
 from comptoir.sql.prepared import constant, slot
+from comptoir.sql.searches import matches
 from comptoir.sql.source import Source, SqlValue
 from comptoir.sql.tables import COMPANY_ID, Tables
 
@@ -117,6 +119,8 @@ class _Builder:
                 held = not_(self.condition(node.operand))
             case Carries():
                 held = self._carries(node)
+            case Matches():
+                held = matches(node, self.source, self._tables, self._functions)
             case Constant():
                 held = true() if node.value else false()
             case Field():

@@ -1,7 +1,8 @@
 """A dialect is a table of functions: OData's name to how the database computes the same.
 
 `tolower` and `toupper` mean what Python's `str.lower` and `str.upper` mean, on every store: the
-databases' own differ from it and from one another, so SQLite gets these two registered.
+databases' own differ from it and from one another, so SQLite gets these two registered, and the
+folding of searches (`comptoir.plan.searches.fold`) as well.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,8 @@ from comptoir.sql.prepared import constant
 
 LOWER = "comptoir_lower"
 UPPER = "comptoir_upper"
+FOLD = "comptoir_fold"
+TRIGRAMS = "comptoir_trigrams"
 
 Operand = ColumnElement[str | int]
 SqlExpression = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
@@ -39,6 +42,7 @@ SQLITE: FunctionTable = MappingProxyType(
         "endswith": _endswith,
         "tolower": getattr(func, LOWER),
         "toupper": getattr(func, UPPER),
+        "fold": getattr(func, FOLD),
         "length": lambda text: func.length(text, type_=Integer),
     }
 )

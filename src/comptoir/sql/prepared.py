@@ -1,6 +1,6 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -39,6 +39,10 @@ class Prepared(msgspec.Struct, frozen=True):
         """The statement with a request's values."""
         return Query(self.text, self.bind(values))
 
+    def many(self, rows: Iterable[Sequence[Stored]]) -> "ManyQueries":
+        """The statement with many rows of values."""
+        return ManyQueries(self.text, [self.bind(row) for row in rows])
+
 
 class ManyQueries(msgspec.Struct, frozen=True):
     """One statement for many rows of values; it returns no rows."""
@@ -55,13 +59,19 @@ def slot(number: int) -> BindParameter[str | int]:
     return bindparam(f"{_SLOT}{number}", required=True)
 
 
-BLANK: ColumnElement[str] = literal_column("''", Text)
-"""The empty text, as part of a statement itself."""
-
-
 def constant(number: int) -> ColumnElement[int]:
     """A number that belongs to the statement itself, and is no value of the request."""
     return literal_column(str(number), Integer)
+
+
+def constant_text(text: str) -> ColumnElement[str]:
+    """A text that belongs to the statement itself, and is no value of the request."""
+    quoted = text.replace("'", "''")
+    return literal_column(f"'{quoted}'", Text)
+
+
+BLANK = constant_text("")
+"""The empty text, as part of a statement itself."""
 
 
 def named(name: str) -> BindParameter[str | int]:

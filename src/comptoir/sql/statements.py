@@ -7,6 +7,7 @@ from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import Model
 from comptoir.sql.functions import SQLITE, FunctionTable
+from comptoir.sql.indexing import IndexStatements
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
@@ -23,6 +24,7 @@ class Statements:
     related: RelatedStatements
     writes: WriteStatements
     service: ServiceStatements
+    index: IndexStatements
 
 
 def sqlite_statements(model: Model) -> Statements:
@@ -38,4 +40,5 @@ def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Sta
         RelatedStatements(model, tables, dialect, functions),
         WriteStatements(model, tables, dialect),
         ServiceStatements(tables, dialect),
+        IndexStatements(model, tables, dialect, functions),
     )

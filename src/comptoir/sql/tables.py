@@ -41,7 +41,7 @@ class Tables:
     """All tables: the records of every set, and those that the service keeps for itself.
 
     `changes` is the change log, `loads` how far loads have come, `repeats` the writes that are
-    known when they are sent again.
+    known when they are sent again, `search_marks` and `search_documents` what searches stand on.
     """
 
     metadata: MetaData
@@ -50,6 +50,8 @@ class Tables:
     changes: Table
     loads: Table
     repeats: Table
+    search_marks: Table
+    search_documents: Table
 
 
 def build_tables(model: Model) -> Tables:
@@ -74,6 +76,8 @@ def build_tables(model: Model) -> Tables:
         _changes(metadata),
         _loads(metadata),
         _repeats(metadata),
+        _search_marks(metadata),
+        _search_documents(metadata),
     )
 
 
@@ -185,3 +189,43 @@ def _repeats(metadata: MetaData) -> Table:
     )
     Index("ix_repeats_at", table.c[COMPANY_ID], table.c["at"])
     return table
+
+
+def _search_marks(metadata: MetaData) -> Table:
+    """For each searched set, the change up to which its documents are complete.
+
+    `layout` says what their text was made of, `scope` which numbers are theirs.
+    """
+    return Table(
+        "search_marks",
+        metadata,
+        Column(COMPANY_ID, String(36), nullable=False),
+        Column("entity_set", Text, nullable=False),
+        Column("layout", String(32), nullable=False),
+        Column("number", BigInteger, nullable=False),
+        Column("scope", BigInteger, nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, "entity_set", name="pk_search_marks"),
+    )
+
+
+def _search_documents(metadata: MetaData) -> Table:
+    """The folded text of records, by a number that the index over it knows them by."""
+    documents = Table(
+        "search_documents",
+        metadata,
+        Column(COMPANY_ID, String(36), nullable=False),
+        Column("document", BigInteger, nullable=False, autoincrement=False),
+        Column("entity_set", Text, nullable=False),
+        Column("record", Text, nullable=False),
+        Column("folded", Text, nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, "document", name="pk_search_documents"),
+    )
+    columns = documents.c
+    Index(
+        "ux_search_documents_0",
+        columns[COMPANY_ID],
+        columns.entity_set,
+        columns.record,
+        unique=True,
+    )
+    return documents

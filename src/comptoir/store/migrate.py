@@ -2,9 +2,10 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Literal
 
 from alembic import command
 from alembic.config import Config
@@ -17,9 +18,21 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.sql.tables import build_tables
+from comptoir.sql.trigrams import INDEX
 from comptoir.store.sqlite.connection import connect, database_path
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+
+Kind = Literal[
+    "schema",
+    "table",
+    "column",
+    "index",
+    "unique_constraint",
+    "foreign_key_constraint",
+    "check_constraint",
+]
+Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
 
 
 def migrate(database: str, model: Model, *, lock_seconds: float = 30.0) -> str:
@@ -81,6 +94,14 @@ def alembic_config(connection: Connection, model: Model) -> Config:
     config.attributes["connection"] = connection
     config.attributes["metadata"] = build_tables(model).metadata
     return config
+
+
+def is_declared(name: str | None, kind: Kind, _: MutableMapping[Parent, str | None]) -> bool:
+    """Whether Alembic is to compare a thing that the database has with the declared schema.
+
+    It leaves the search index alone, which a revision makes by hand, and the tables within it.
+    """
+    return kind != "table" or name is None or not name.startswith(INDEX)
 
 
 def _known(scripts: ScriptDirectory) -> set[str]:

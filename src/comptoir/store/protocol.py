@@ -52,6 +52,15 @@ class Store(Protocol):
     ) -> dict[Stored, int]:
         """How many records navigation leads to, by value; values without any are left out."""
 
+    async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
+        """How many changes of a company the search index of one of its sets is behind."""
+
+    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
+        """Bring the search index of a set up to the last change.
+
+        Searches are exact without it, and have it done in the background where it pays.
+        """
+
     async def write(self, plan: WritePlan) -> Written:
         """Run a unit of work; returns when it is durable, raises `Refusal` when it is not done."""
 

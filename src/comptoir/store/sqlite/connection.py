@@ -5,7 +5,9 @@ import sqlite3
 from pathlib import Path
 
 from comptoir.errors import NOT_IMPLEMENTED, UNAVAILABLE, OperatorError, Refusal
-from comptoir.sql.functions import LOWER, UPPER
+from comptoir.plan.searches import fold
+from comptoir.sql.functions import FOLD, LOWER, TRIGRAMS, UPPER
+from comptoir.sql.trigrams import trigrams
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +63,8 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connect
     # deterministic functions are computed once for a constant argument
     connection.create_function(LOWER, 1, str.lower, deterministic=True)
     connection.create_function(UPPER, 1, str.upper, deterministic=True)
+    connection.create_function(FOLD, -1, fold, deterministic=True)
+    connection.create_function(TRIGRAMS, 2, trigrams, deterministic=True)
     return connection
 
 

@@ -54,13 +54,17 @@ class Reader:
         rows = self._within_budget(query)
         return rows if rows is not None else await patience(self._scans.run(query))
 
+    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that has no place in the event loop, since its steps are long."""
+        return await patience(self._scans.run(query))
+
     async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
         """The rows of a page, in slices; between two slices others have their turn.
 
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
         """
         seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow = False
+        slow = plan.where.searches
         while left > 0 and not slow:
             size = min(SLICE, left)
             rows = self._within_budget(self._statements.page(_part(plan, seek, size, skip)))

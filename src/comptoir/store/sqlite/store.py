@@ -18,12 +18,14 @@ from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
 from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Statement
+from comptoir.sql.prepared import Prepared, Query, Statement
 from comptoir.sql.statements import sqlite_statements
 from comptoir.store.bulk import Loaded, load_unit, matching
+from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.protocol import Patience, Store, unlimited
 from comptoir.store.sqlite.connection import connect, database_path, refusal_of
+from comptoir.store.sqlite.following import Following
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import drive
@@ -48,6 +50,7 @@ class SqliteStore(Store):
         )
         self._reader = Reader(open_reading(), self._statements.reads, self._scans)
         self._writer = Writer(writing, self._statements.service, settings.queued_writes)
+        self._following = Following(self.search_lag, self._index_some)
         self._companies: dict[str, Company] = {}
 
     @override
@@ -80,23 +83,41 @@ class SqliteStore(Store):
 
     @override
     def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+        if plan.where.searches:
+            return self._search(plan, patience)
         return self._reader.page(plan, patience)
+
+    async def _search(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+        await self._note_search(plan)
+        async for rows in self._reader.page(plan, patience):
+            yield rows
 
     @override
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
-        rows = await self._reader.rows(self._statements.reads.count(plan), patience)
+        rows = await self._found(plan, self._statements.reads.count(plan), patience)
         return int(rows[0][0])
 
     @override
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
-        return await self._reader.rows(self._statements.related.rows(plan), patience)
+        return await self._found(plan.page, self._statements.related.rows(plan), patience)
 
     @override
     async def related_counts(
         self, plan: RelatedPlan, patience: Patience = unlimited
     ) -> dict[Stored, int]:
-        rows = await self._reader.rows(self._statements.related.counts(plan), patience)
+        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
         return {value: int(count) for value, count in rows}
+
+    @override
+    async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
+        index = self._statements.index
+        indexed = index.sets[entity_set]
+        rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)
+        return int(rows[0][0])
+
+    @override
+    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
+        await self._following.catch_up(company, entity_set)
 
     @override
     async def write(self, plan: WritePlan) -> Written:
@@ -173,10 +194,28 @@ class SqliteStore(Store):
 
     @override
     async def close(self) -> None:
+        await self._following.stop()
         await self._writer.stop()
         await self._scans.stop()
         self._reader.stop()
         self._lookups.close()
+
+    async def _found(
+        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+    ) -> list[Row]:
+        if not plan.where.searches:
+            return await self._reader.rows(query, patience)
+        await self._note_search(plan)
+        return await self._reader.long_rows(query, patience)
+
+    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+        if plan.company is not None:
+            await self._following.searched(plan.company, plan.entity_set)
+
+    async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
+        return await self._writer.submit(
+            company.id, partial(index_unit, company.id, entity_set, self._statements)
+        )
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         query = prepared.query(*values)

@@ -1,0 +1,146 @@
+"""Searches to SQL: exact over the folded texts of the records, whatever the index holds.
+
+What has not changed since a set's mark is compared by its document, a text in which the database
+finds terms by itself; what has changed, or all while there is no mark, by the records themselves.
+"""
+
+import unicodedata
+from hashlib import blake2b
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    and_,
+    func,
+    not_,
+    or_,
+    select,
+    union_all,
+)
+from sqlalchemy import cast as sql_cast
+
+from comptoir.edm.model import EntitySet
+from comptoir.plan.bound import Found, Matches, Sought
+from comptoir.sql.functions import FunctionTable
+from comptoir.sql.prepared import constant, constant_text, named, slot
+from comptoir.sql.source import Source, SqlValue
+from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.sql.trigrams import candidates
+
+SCOPE_SIZE = 1 << 40
+"""How many numbers the documents of a set may have: those of scope n begin at n times as many."""
+
+
+def logged_set(entity_set: EntitySet) -> str:
+    """The set under whose name the changes of a set's records are logged."""
+    return entity_set.name if entity_set.view is None else entity_set.view.base
+
+
+def layout(entity_set: EntitySet) -> str:
+    """What the text of a set's documents is made of; documents of another layout are of no use.
+
+    Case folding follows the Unicode version of the Python that did it.
+    """
+    made_of = "\n".join([unicodedata.unidata_version, *entity_set.type.searched])
+    return blake2b(made_of.encode(), digest_size=16).hexdigest()
+
+
+def folded(entity_set: EntitySet, tables: Tables, functions: FunctionTable) -> ColumnElement[str]:
+    """The text of a record's document, made of the record."""
+    columns = tables.records[entity_set.name].columns
+    text = functions["fold"](*[columns[name] for name in entity_set.type.searched])
+    return cast("ColumnElement[str]", text)
+
+
+def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) -> SqlValue:
+    """A record's key, as the change log and the documents spell it, as its column holds it."""
+    key = tables.records[entity_set.name].columns[entity_set.type.key]
+    if isinstance(entity_set.type.key_property.type.default, str):
+        return cast("SqlValue", record)
+    return cast("SqlValue", sql_cast(record, key.type))
+
+
+def matches(
+    node: Matches, source: Source, tables: Tables, functions: FunctionTable
+) -> ColumnElement[bool]:
+    """Whether a record of the source is among those that a search finds."""
+    search = _Search(source.entity_set, tables, functions)
+    if not source.entity_set.per_company:
+        return source.key.in_(search.by_records(node.sought, changed=None))
+    changed = search.changed()
+    unchanged = search.by_documents(node.sought, changed)
+    return source.key.in_(union_all(unchanged, search.by_records(node.sought, changed)))
+
+
+class _Search:
+    """The parts of a search's statement, under the company that the statement is about."""
+
+    def __init__(self, entity_set: EntitySet, tables: Tables, functions: FunctionTable) -> None:
+        self._set = entity_set
+        self._tables = tables
+        self._functions = functions
+
+    def changed(self) -> Select[str | int]:
+        """The records that have changed since the mark, as the change log spells their keys."""
+        changes = self._tables.changes
+        mark = func.coalesce(self._mark(self._tables.search_marks.c.number), constant(0))
+        return select(changes.c.record).where(
+            changes.c[COMPANY_ID] == named("company"),
+            changes.c.number > mark,
+            changes.c.entity_set == constant_text(logged_set(self._set)),
+        )
+
+    def by_documents(self, sought: Sought, changed: Select[str | int]) -> Select[str | int]:
+        """The keys of the records that are found by their documents."""
+        documents = self._tables.search_documents
+        first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
+        last = first + constant(SCOPE_SIZE - 1)
+        narrowed = candidates(sought, first, last)
+        numbers = (
+            documents.c.document.between(first, last)
+            if narrowed is None
+            else documents.c.document.in_(narrowed)
+        )
+        return select(as_key(self._set, self._tables, documents.c.record)).where(
+            documents.c[COMPANY_ID] == named("company"),
+            numbers,
+            self._holds(sought, documents.c.folded),
+            documents.c.record.not_in(changed),
+        )
+
+    def by_records(self, sought: Sought, changed: Select[str | int] | None) -> Select[str | int]:
+        """The keys of the records that are found by their own texts, of those that changed."""
+        records = self._tables.records[self._set.name]
+        key = records.columns[self._set.type.key]
+        texts = select(
+            key.label("key"), folded(self._set, self._tables, self._functions).label("folded")
+        )
+        if changed is not None:
+            record = self._tables.changes.c.record
+            keys = changed.with_only_columns(as_key(self._set, self._tables, record))
+            texts = texts.where(records.table.c[COMPANY_ID] == named("company"), key.in_(keys))
+        # with a limit the database makes each text once, and not anew for each term
+        made = texts.limit(constant(-1)).offset(constant(0)).subquery()
+        return select(made.c.key).where(self._holds(sought, made.c.folded))
+
+    def _mark(self, held: ColumnElement[int]) -> ScalarSelect[int]:
+        marks = self._tables.search_marks
+        return (
+            select(held)
+            .where(
+                marks.c[COMPANY_ID] == named("company"),
+                marks.c.entity_set == constant_text(self._set.name),
+                marks.c.layout == constant_text(layout(self._set)),
+            )
+            .scalar_subquery()
+        )
+
+    def _holds(self, sought: Sought, text: ColumnElement[str]) -> ColumnElement[bool]:
+        if isinstance(sought, Found):
+            contains = self._functions["contains"](text, slot(sought.term.number))
+            held = cast("ColumnElement[bool]", contains)
+            return not_(held) if sought.negated else held
+        join = and_ if sought.operator == "and" else or_
+        return join(*[self._holds(each, text) for each in sought.operands])

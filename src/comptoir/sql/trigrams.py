@@ -1,0 +1,113 @@
+"""SQLite's search index: an FTS5 table over the trigrams of folded text (SQLite 3.34 and later).
+
+It tells candidates and nothing more: a text that has all trigrams of a term need not contain the
+term, so whoever asks compares the texts themselves. Such an index is a third as large as one that
+keeps positions. One table serves all sets of all companies, and a search looks only at the numbers
+of its own set's documents.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select, table
+from sqlalchemy.engine import Dialect
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Found, Sought
+from comptoir.plan.searches import INDEXED_LENGTH
+from comptoir.sql.functions import TRIGRAMS
+from comptoir.sql.prepared import (
+    ManyQueries,
+    constant,
+    constant_text,
+    named,
+    prepare,
+    slot,
+)
+from comptoir.sql.source import SqlValue
+
+INDEX = "search_index"
+"""The table; FTS5 keeps its content in others whose names begin with this one and `_`."""
+
+_MOST = 48
+"""About how many trigrams a search looks up, shared out among its terms."""
+
+_LEAST = 2
+"""How many it looks up of each term, however many terms there are."""
+
+# FTS5 takes commands in a column that has the table's own name
+_index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
+
+Documents = Iterable[tuple[Stored, Stored]]
+"""Numbers of documents, rising, with their texts."""
+
+
+class TrigramIndex:
+    """What to say to keep the index; a document that goes is told with the text that it had."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        given = {"rowid": named("document"), "folded": named("folded")}
+        drops = {INDEX: constant_text("delete"), **given}
+        self._add = prepare(insert(_index).values(given), dialect, ("document", "folded"))
+        self._drop = prepare(insert(_index).values(drops), dialect, ("document", "folded"))
+
+    def add(self, documents: Documents) -> ManyQueries:
+        """Index documents."""
+        return self._add.many(map(_indexable, documents))
+
+    def drop(self, documents: Documents) -> ManyQueries:
+        """Take documents out of the index."""
+        return self._drop.many(map(_indexable, documents))
+
+
+def trigrams(term: str, most: int) -> str:
+    """FTS5's query for the texts that have a term's trigrams, or `most` spread over the term."""
+    last = len(term) - INDEXED_LENGTH
+    count = min(last + 1, most)
+    starts = [at * last // max(count - 1, 1) for at in range(count)]
+    quoted = [term[start : start + INDEXED_LENGTH].replace('"', '""') for start in starts]
+    return " AND ".join([f'"{each}"' for each in quoted])
+
+
+def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
+    number, text = document
+    # a text ends for FTS5 at a NUL, which parts the properties here
+    return number, str(text).replace("\0", " ")
+
+
+def candidates(
+    sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+) -> Select[str | int] | None:
+    """The numbers, from `first` to `last`, of documents that a search may find.
+
+    None when the index does not narrow the search: then every document is a candidate.
+    """
+    query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
+    if query is None:
+        return None
+    number: SqlValue = _index.c.rowid
+    matched = column(INDEX, Text).bool_op("MATCH")(query)
+    return select(number).where(matched, number >= first, number <= last)
+
+
+def _terms(sought: Sought) -> int:
+    if isinstance(sought, Found):
+        return 1
+    return sum(_terms(each) for each in sought.operands)
+
+
+def _query(sought: Sought, most: int) -> ColumnElement[str] | None:
+    """The text of FTS5's query, which the values of the search are put into when it runs."""
+    if isinstance(sought, Found):
+        if sought.negated or not sought.indexed:
+            return None
+        quoted = getattr(func, TRIGRAMS)(slot(sought.term.number), constant(most))
+        return cast("ColumnElement[str]", quoted)
+    parts = [_query(each, most) for each in sought.operands]
+    held = [part for part in parts if part is not None]
+    if not held or (sought.operator == "or" and len(held) < len(parts)):
+        return None
+    joined = constant_text("(") + held[0]
+    for part in held[1:]:
+        joined = joined + constant_text(f") {sought.operator.upper()} (") + part
+    return joined + constant_text(")")

@@ -1,0 +1,65 @@
+"""The search index follows the change log when somebody searches, and costs writes nothing.
+
+A search is exact whatever the index holds: what has changed since is compared record by record.
+When that has become much, units of indexing go through the writer one after another, with other
+writes between them.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
+
+from comptoir.edm.model import EntitySet
+from comptoir.errors import Refusal
+from comptoir.plan.target import Company
+
+BEHIND = 500
+"""How many changes the index of a set may be behind before a search lets it catch up."""
+
+Lag = Callable[[Company, EntitySet], Awaitable[int]]
+"""Gives how many changes the index of a set is behind, maybe after having done a unit."""
+
+
+class Following:
+    """Lets the indexes of the sets that are searched catch up in the background."""
+
+    def __init__(self, lag: Lag, unit: Lag) -> None:
+        self._lag = lag
+        self._unit = unit
+        self._tasks: dict[tuple[str, EntitySet], asyncio.Task[None]] = {}
+        self._stopping = False
+
+    async def searched(self, company: Company, entity_set: EntitySet) -> None:
+        """Take note of a search; it does not wait for what there is to catch up with."""
+        following = (company.id, entity_set)
+        if following not in self._tasks and await self._lag(company, entity_set) > BEHIND:
+            self._begin(following, company, entity_set)
+
+    def _begin(
+        self, following: tuple[str, EntitySet], company: Company, entity_set: EntitySet
+    ) -> None:
+        if following not in self._tasks and not self._stopping:
+            task = asyncio.create_task(self._follow(company, entity_set))
+            self._tasks[following] = task
+            task.add_done_callback(lambda _: self._tasks.pop(following))
+
+    async def _follow(self, company: Company, entity_set: EntitySet) -> None:
+        # nobody waits for the index, and a later search sees to what a refusal leaves
+        with suppress(Refusal):
+            lag = 1
+            while lag > 0 and not self._stopping:
+                began = monotonic()
+                lag = await self._unit(company, entity_set)
+                # at most half of the writer's time is the index's, and the rest everybody else's
+                await asyncio.sleep(monotonic() - began)
+
+    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
+        """Index what changed, until nothing is left; raises `Refusal` where a write would."""
+        while await self._unit(company, entity_set) > 0:
+            pass
+
+    async def stop(self) -> None:
+        """End when the units under way have ended."""
+        self._stopping = True
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)

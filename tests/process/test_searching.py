@@ -1,0 +1,93 @@
+"""The search index while processes write, catch up at the same time, and are killed."""
+
+import signal
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+
+from process.conftest import StartServer
+from support.office import Company
+from support.patience import until
+from support.spread import Spread
+
+COUNT = 3_000
+AGENTS = "shippingAgentsExt"
+
+
+def load(company: Company, name: str, numbers: Iterable[int]) -> None:
+    """Agents whose names hold their numbers, in words that no other agent has."""
+    rows = [{"code": f"{number}", "name": f"{name}-{number:05}-end"} for number in numbers]
+    company.load(AGENTS, *rows)
+
+
+def check(company: Company, name: str, numbers: Iterable[int]) -> None:
+    """Each agent is found by what its name is now, and by that alone."""
+    for number in numbers:
+        [found] = company.listed(AGENTS, {"$search": f"{name}-{number:05}-end"})
+        assert found["code"] == f"{number}"
+    assert int(company.get(f"{AGENTS}/$count", {"$search": name}).text.lstrip("\ufeff")) == COUNT
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_index_survives_a_kill_while_it_catches_up(
+    workers: int, start_server: StartServer
+) -> None:
+    """Its mark and its content agree, so what was found before is found after."""
+    server = start_server(workers)
+    company = server.new_company()
+    load(company, "old", range(COUNT))
+    with Spread(server, 1) if workers > 1 else nullcontext(server) as carrier:
+        spread = replace(company, carrier=carrier)
+        for _ in range(workers):
+            check(spread, "old", [0])
+        until(lambda: company.search_lag(AGENTS) < COUNT or None, "an index that catches up")
+        server.kill()
+
+    server.start()
+
+    company = server.again(company)
+    check(company, "old", range(0, COUNT, 100))
+    until(lambda: company.search_lag(AGENTS) == 0 or None, "an index that has caught up")
+    check(company, "old", range(0, COUNT, 100))
+
+
+def test_two_processes_catch_up_beside_writers(start_server: StartServer) -> None:
+    """Searches are exact all the while, and the index is when it has caught up."""
+    server = start_server(2)
+    company = server.new_company()
+    load(company, "old", range(COUNT))
+    with Spread(server, 4) as carrier:
+        spread = replace(company, carrier=carrier)
+        check(spread, "old", range(0, COUNT, 500))
+        for start in range(0, COUNT, 300):
+            load(company, "new", range(start, start + 300))
+            [old, new] = [
+                int(spread.get(f"{AGENTS}/$count", {"$search": name}).text.lstrip("\ufeff"))
+                for name in ("old", "new")
+            ]
+            assert (old, new) == (COUNT - start - 300, start + 300)
+
+        until(lambda: _caught_up(spread), "an index that has caught up")
+        check(spread, "new", range(0, COUNT, 50))
+        assert spread.listed(AGENTS, {"$search": "old"}) == []
+
+
+def _caught_up(company: Company) -> bool | None:
+    assert company.listed(AGENTS, {"$search": "new-00000-end"})
+    # up to so many changes are compared without the index
+    return company.search_lag(AGENTS) <= 500 or None
+
+
+def test_a_stop_does_not_wait_for_the_index(start_server: StartServer) -> None:
+    server = start_server()
+    company = server.new_company()
+    load(company, "old", range(4 * COUNT))
+    assert company.listed(AGENTS, {"$search": "old-00000"})
+    until(lambda: company.search_lag(AGENTS) < 4 * COUNT or None, "an index that catches up")
+
+    server.ask_to_stop()
+
+    assert server.wait() == -signal.SIGTERM
+    assert company.search_lag(AGENTS) > 0
