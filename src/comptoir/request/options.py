@@ -39,7 +39,7 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
     """The system options of a request, as texts; None where one is not given.
 
     `aliases` are the parameter aliases, as pairs of a name without the `@` and a text, and `given`
-    the names of the system options that are given; both in their order.
+    the names of the system options that are given; both in their order. `query_options` makes it.
     """
 
     filter: str | None = None
