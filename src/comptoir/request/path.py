@@ -12,6 +12,7 @@ _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
     r"(?:([A-Za-z_]\w*)=)?(?:'([^']*+(?:''[^']*+)*+)'|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
+_UNCLOSED = "a quote is not closed; inside a text it is doubled, ('O''Neil')"
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
 SEGMENTS_KEPT = 4_096
@@ -104,9 +105,16 @@ def _no_segment(text: str) -> str:
         return "there is nothing between two slashes"
     if text in (".", ".."):
         return "name the resource from the service root on"
+    return _UNCLOSED if text.count("'") % 2 else "a segment is a name, or a name and a key in ()"
+
+
+def _no_key(text: str) -> str:
     if text.count("'") % 2:
-        return "a quote is not closed; inside a key it is doubled: ('O''Neil')"
-    return "a segment is a name, or a name and a key in parentheses"
+        return _UNCLOSED
+    return (
+        "a key is a Guid, a number or a text in single quotes; several are named and separated by "
+        "commas, (a='1',b='2')"
+    )
 
 
 def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
@@ -116,11 +124,7 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     while not is_last:
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise _malformed(
-                segment,
-                "a key is a Guid, a number or a text in single quotes; several are named and "
-                "separated by commas, (a='1',b='2')",
-            )
+            raise _malformed(segment, _no_key(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
