@@ -101,6 +101,14 @@ def test_a_list_behind_an_alias_is_one_node() -> None:
     assert resolved("a in @p", limits, p=f"[{numbers}]") == f"a in [{numbers}]"
 
 
+def test_lists_behind_aliases_are_no_way_to_endless_lists() -> None:
+    numbers = ",".join(str(number) for number in range(1000))
+    lists = " or ".join(["a in @p"] * 10)
+    assert resolved(lists, p=f"[{numbers}]").count("999") == 10
+    refusal = refused(f"{lists} or a in @p", p=f"[{numbers}]")
+    assert "10000 members of lists" in refusal.message
+
+
 def test_aliases_are_no_way_to_a_tall_tree() -> None:
     limits = ExpressionLimits(depth=10)
     chain = " add 1" * 10

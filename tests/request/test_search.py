@@ -90,12 +90,12 @@ def test_what_is_no_search_is_refused_with_its_place(text: str, column: int) -> 
 
 
 def test_positions_are_those_of_the_words() -> None:
-    tree = parse_search('a  NOT "b" OR c')
+    tree = parse_search('a  NOT "b" d OR c OR e')
     assert isinstance(tree, SearchJunction)
-    inner, last = tree.operands
+    inner, last, _ = tree.operands
     assert isinstance(inner, SearchJunction)
-    assert (tree.position, inner.position, last.position) == (11, 3, 14)
-    assert [each.position for each in inner.operands] == [0, 3]
+    assert (tree.position, inner.position, last.position) == (13, 3, 16)
+    assert [each.position for each in inner.operands] == [0, 3, 11]
 
 
 def test_a_chain_is_one_node_however_long() -> None:
