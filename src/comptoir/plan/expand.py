@@ -15,16 +15,12 @@ from comptoir.request.expand import (
     EXPAND,
     ExpandItem,
     ExpandKind,
-    ExpandOptions,
     OptionText,
-    print_expand,
     within,
 )
 from comptoir.request.expression import ExpressionLimits
-from comptoir.request.options import QueryOptions, query_options
+from comptoir.request.options import QueryOptions
 
-_TEXTS = ("$filter", "$search", "$orderby", "$select")
-_NUMBERS = ("$top", "$skip", "$count")
 _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
@@ -119,7 +115,7 @@ class ExpandBinder:
             if nested is not None:
                 raise unsupported(EXPAND, nested.position, f"${name} within $expand")
         entity_set = self._model.by_name[navigation.target]
-        options = _query_options(item.options)
+        options = item.options.as_query()
         try:
             page = bind_page(
                 entity_set,
@@ -157,19 +153,3 @@ class ExpandBinder:
             return items
         options = msgspec.structs.replace(item.options, levels=left - 1)
         return (*items, msgspec.structs.replace(item, path=(navigation.name,), options=options))
-
-
-def _query_options(options: ExpandOptions) -> QueryOptions:
-    """The options of a related collection, as if it were asked for by itself."""
-    held: dict[str, object] = {}
-    for name in _TEXTS:
-        nested: OptionText | None = getattr(options, name[1:])
-        if nested is not None:
-            held[name] = nested.text
-    if options.expand:
-        held["$expand"] = print_expand(options.expand)
-    for name in _NUMBERS:
-        value: int | None = getattr(options, name[1:])
-        if value is not None:
-            held[name] = value
-    return query_options(held)

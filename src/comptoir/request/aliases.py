@@ -1,6 +1,6 @@
 """Parameter aliases (OData URL Conventions 4.01, 5.3): `$filter=number eq @n&@n='10000'`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -33,13 +33,21 @@ NO_ALIASES: Aliases = {}
 
 
 class _Extent(msgspec.Struct, frozen=True):
-    """How large a tree is with all aliases in it replaced: nodes, and from root to leaf."""
+    """How large a tree is with all aliases in it replaced.
+
+    `nodes` counts as the limit of the same name does, `members` the literals in lists, which that
+    leaves out, and `height` the nodes from the root to the deepest leaf.
+    """
 
     nodes: int
+    members: int
     height: int
 
 
-_ONE = _Extent(1, 1)
+_NODE = _Extent(1, 0, 1)
+_MEMBER = _Extent(0, 1, 1)
+_FULL_LISTS = 10
+"""How many lists of full length an expression may hold, when aliases repeat them."""
 
 
 def parse_aliases(
@@ -91,20 +99,37 @@ class _Measure:
 
     def extent(self, node: Node, within: tuple[str, ...]) -> _Extent:
         """The extent of `node`, which stands in the aliases `within`, each in the one before."""
-        nodes = height = 0
-        for each, level in _counted(node):
-            part = self._alias(each.name, within) if isinstance(each, Parameter) else _ONE
+        nodes = members = height = 0
+        in_lists: set[int] = set()
+        for each, level in walk(node):
+            part = _MEMBER if id(each) in in_lists else _NODE
+            if isinstance(each, Parameter):
+                part = self._alias(each.name, within)
+            elif isinstance(each, In | Collection):
+                in_lists.update(id(item) for item in each.items if isinstance(item, Literal))
             nodes += part.nodes
+            members += part.members
             height = max(height, level - 1 + part.height)
-            if nodes > self._limits.nodes or height > self._limits.height:
-                name = within[0] if within else _first(node)
-                raise _refusal(
-                    name,
-                    f"and those that it refers to make the expression larger than "
-                    f"{self._limits.nodes} parts, or taller than {self._limits.height}. Write less "
-                    "at once.",
-                )
-        return _Extent(nodes, height)
+            if self._exceeds(_Extent(nodes, members, height)):
+                raise self._too_large(within[0] if within else _first(node))
+        return _Extent(nodes, members, height)
+
+    def _exceeds(self, extent: _Extent) -> bool:
+        limits = self._limits
+        return (
+            extent.nodes > limits.nodes
+            or extent.members > limits.in_list * _FULL_LISTS
+            or extent.height > limits.height
+        )
+
+    def _too_large(self, name: str) -> Refusal:
+        limits = self._limits
+        return _refusal(
+            name,
+            f"and those that it refers to make the expression larger than {limits.nodes} parts "
+            f"and {limits.in_list * _FULL_LISTS} members of lists, or taller than "
+            f"{limits.height}. Write less at once.",
+        )
 
     def _alias(self, name: str, within: tuple[str, ...]) -> _Extent:
         known = self._known.get(name)
@@ -120,19 +145,9 @@ class _Measure:
                 "directly.",
             )
         node = self._aliases.get(name)
-        known = _ONE if node is None else self.extent(node, (*within, name))
+        known = _NODE if node is None else self.extent(node, (*within, name))
         self._known[name] = known
         return known
-
-
-def _counted(node: Node) -> Iterator[tuple[Node, int]]:
-    """The nodes that count: a list's literals are part of the list."""
-    free: set[int] = set()
-    for each, level in walk(node):
-        if isinstance(each, In | Collection):
-            free.update(id(item) for item in each.items if isinstance(item, Literal))
-        if id(each) not in free:
-            yield each, level
 
 
 def _first(node: Node) -> str:
@@ -142,15 +157,15 @@ def _first(node: Node) -> str:
 def _replaced(root: Node, aliases: Aliases) -> Node:
     """`root` with its aliases replaced, which `_Measure` has found to end; without recursion."""
     done: list[Node] = []
+    meant: dict[str, Node] = {}
     pending = [(root, False)]
     while pending:
         node, is_below_done = pending.pop()
         below = children(node)
         if isinstance(node, Parameter):
-            held = aliases.get(node.name)
-            pending.append(
-                (Literal("null", "null", node.position) if held is None else held, False)
-            )
+            if node.name not in meant:
+                meant[node.name] = _meant(node, aliases)
+            pending.append((meant[node.name], False))
         elif is_below_done:
             parts = tuple(done[-len(below) :])
             del done[-len(below) :]
@@ -161,6 +176,14 @@ def _replaced(root: Node, aliases: Aliases) -> Node:
         else:
             done.append(node)
     return done[0]
+
+
+def _meant(alias: Parameter, aliases: Aliases) -> Node:
+    """What an alias stands for, perhaps by way of other aliases."""
+    held: Node | None = alias
+    while isinstance(held, Parameter):
+        held = aliases.get(held.name)
+    return Literal("null", "null", alias.position) if held is None else held
 
 
 def _rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:

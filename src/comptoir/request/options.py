@@ -39,7 +39,7 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
     """The system options of a request, as texts; None where one is not given.
 
     `aliases` are the parameter aliases, as pairs of a name without the `@` and a text, and `given`
-    the names of the system options that are given; both in their order.
+    the names of the system options that are given; both in their order. `query_options` makes it.
     """
 
     filter: str | None = None
@@ -217,7 +217,7 @@ def _decoded(text: str) -> str:
     try:
         # a server hands over bytes as Latin-1; those that a client did not encode are UTF-8 too
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
-    except UnicodeDecodeError:
+    except UnicodeError:
         raise Refusal(
             INVALID_URL, f"The percent-encoding of {text[:40]!r} in the query is not UTF-8."
         ) from None

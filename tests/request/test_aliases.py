@@ -1,0 +1,178 @@
+"""Parameter aliases: what they stand for, and what they may not."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.request.aliases import NO_ALIASES, parse_aliases, resolve, resolve_key
+from comptoir.request.expression import (
+    ExpressionLimits,
+    parse_expression,
+    print_expression,
+    walk,
+)
+from comptoir.request.path import KeyPart, parse_path
+from support.syntax import refusal_of
+
+
+def resolved(text: str, limits: ExpressionLimits | None = None, /, **aliases: str) -> str:
+    limits = limits or ExpressionLimits()
+    return print_expression(resolve(parse_expression(text), parse_aliases(aliases.items()), limits))
+
+
+def refused(text: str, limits: ExpressionLimits | None = None, /, **aliases: str) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        resolved(text, limits, **aliases)
+    assert caught.value.kind is INVALID_URL
+    assert len(caught.value.message) < 400
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "aliases", "meant"),
+    [
+        ("a eq 1", {}, "a eq 1"),
+        ("a eq @p", {"p": "1"}, "a eq 1"),
+        ("@p", {"p": "a eq 1 or b"}, "a eq 1 or b"),
+        ("@p and c", {"p": "a or b"}, "(a or b) and c"),
+        ("a eq @p", {"p": "@q", "q": "'x'"}, "a eq 'x'"),
+        ("a eq @p or b eq @p", {"p": "1"}, "a eq 1 or b eq 1"),
+        ("a in @p", {"p": '["x","y"]'}, "a in ['x','y']"),
+        ("a in (@p,2)", {"p": "1"}, "a in (1,2)"),
+        ("f(@p,[@p])", {"p": "1"}, "f(1,[1])"),
+        ("not @p", {"p": "a"}, "not a"),
+        ("c/any(d:d eq @p)", {"p": "1"}, "c/any(d:d eq 1)"),
+        ("c/any()", {"p": "1"}, "c/any()"),
+        ("case(@p:@q,true:@p)", {"p": "a", "q": "1"}, "case(a: 1,true: a)"),
+        ("a gt @p", {"p": "2026-01-01T00:00:00 02:00"}, "a gt 2026-01-01T00:00:00+02:00"),
+        ("a eq @P", {"p": "1"}, "a eq null"),
+    ],
+)
+def test_an_alias_stands_for_its_expression(text: str, aliases: dict[str, str], meant: str) -> None:
+    assert resolved(text, **aliases) == meant
+
+
+def test_an_alias_that_is_not_given_is_null() -> None:
+    assert resolved("a eq @p") == "a eq null"
+    assert resolve(parse_expression("a eq @p"), NO_ALIASES) == parse_expression("a eq null")
+
+
+def test_a_tree_without_aliases_stays_the_same_object() -> None:
+    tree = parse_expression("a eq 1")
+    assert resolve(tree, parse_aliases([("p", "1")])) is tree
+
+
+@pytest.mark.parametrize(
+    ("aliases", "around"),
+    [
+        ({"p": "@p"}, "@p -> @p"),
+        ({"p": "a and @p"}, "@p -> @p"),
+        ({"p": "@q", "q": "@r or @p", "r": "1"}, "@p -> @q -> @p"),
+        ({"p": "@q", "q": "@r", "r": "@q"}, "@q -> @r -> @q"),
+    ],
+)
+def test_a_circle_of_aliases_is_refused(aliases: dict[str, str], around: str) -> None:
+    refusal = refused("a eq @p", **aliases)
+    assert f"stands for itself: {around}." in refusal.message
+
+
+def test_circles_that_nothing_asks_for_do_no_harm() -> None:
+    assert resolved("a eq @p", p="1", q="@q") == "a eq 1"
+
+
+def test_an_alias_bomb_is_refused_before_it_goes_off() -> None:
+    """90 doublings would be 10**27 nodes."""
+    bomb = {f"a{i}": f"@a{i + 1} and @a{i + 1}" for i in range(90)}
+    refusal = refused("@a0", **bomb)
+    assert "larger than 2500 parts" in refusal.message
+    assert refusal.target == "@a0"
+
+
+def test_aliases_count_with_what_they_stand_for() -> None:
+    limits = ExpressionLimits(nodes=6)
+    assert resolved("@p and @q", limits, p="a eq 1", q="b") == "a eq 1 and b"
+    assert "larger than 6 parts" in refused("@p and @p", limits, p="a eq 1").message
+
+
+def test_a_list_behind_an_alias_is_one_node() -> None:
+    numbers = ",".join(str(number) for number in range(1000))
+    limits = ExpressionLimits(nodes=3)
+    assert resolved("a in @p", limits, p=f"[{numbers}]") == f"a in [{numbers}]"
+
+
+def test_lists_behind_aliases_are_no_way_to_endless_lists() -> None:
+    numbers = ",".join(str(number) for number in range(1000))
+    lists = " or ".join(["a in @p"] * 10)
+    assert resolved(lists, p=f"[{numbers}]").count("999") == 10
+    refusal = refused(f"{lists} or a in @p", p=f"[{numbers}]")
+    assert "10000 members of lists" in refusal.message
+
+
+def test_aliases_are_no_way_to_a_tall_tree() -> None:
+    limits = ExpressionLimits(depth=10)
+    chain = " add 1" * 10
+    tree = resolve(parse_expression("@p" + chain), parse_aliases([("p", "b" + chain)]), limits)
+    assert max(level for _, level in walk(tree)) <= limits.height
+    assert (
+        "taller than 22" in refused("@p" + " add 1" * 11, limits, p="b" + chain + " add 1").message
+    )
+
+
+@pytest.mark.parametrize("length", [101, 2000])
+def test_a_long_way_through_aliases_is_refused(length: int) -> None:
+    aliases = {f"a{i}": f"@a{i + 1}" for i in range(length)}
+    assert "more than 100 other aliases" in refused("@a0", **aliases).message
+
+
+def test_a_fault_in_an_alias_names_the_alias_and_the_place() -> None:
+    refusal = refused("a eq @p", p="1 eq")
+    assert refusal.target == "@p"
+    assert refusal.message.startswith("@p: expected a value after `eq` at column 5")
+
+
+def key(text: str) -> tuple[KeyPart, ...]:
+    parts = parse_path(text)[0].key
+    assert parts is not None
+    return parts
+
+
+def test_a_key_may_stand_behind_an_alias() -> None:
+    aliases = parse_aliases(
+        [("id", "5d115c9c-44e3-ea11-bb43-000d3a2feca1"), ("code", "'O''Neil'"), ("no", "@code")]
+    )
+    id_part = KeyPart(None, "5d115c9c-44e3-ea11-bb43-000d3a2feca1", quoted=False)
+    assert resolve_key(key("c(@id)"), aliases) == (id_part,)
+    assert resolve_key(key("c(code=@no,a='@id')"), aliases) == (
+        KeyPart("code", "O'Neil", quoted=True),
+        KeyPart("a", "@id", quoted=True),
+    )
+
+
+@pytest.mark.parametrize("aliases", [[], [("id", "null")], [("id", "a")], [("id", "1 add 1")]])
+def test_a_key_behind_an_alias_is_a_value(aliases: list[tuple[str, str]]) -> None:
+    with pytest.raises(Refusal, match="a key needs a value") as caught:
+        resolve_key(key("c(@id)"), parse_aliases(aliases))
+    assert caught.value.target == "@id"
+
+
+REFERENCES = st.lists(
+    st.sampled_from(["@a", "@b", "@c", "d", "1", "f(@a)", "not @b", "@c in (@a,1)"]),
+    min_size=1,
+    max_size=3,
+).map(" and ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(REFERENCES, st.dictionaries(st.sampled_from("abc"), REFERENCES))
+def test_what_is_resolved_has_no_aliases_left_and_keeps_the_limits(
+    text: str, aliases: dict[str, str]
+) -> None:
+    limits = ExpressionLimits(nodes=40, depth=12)
+    refusal = refusal_of(lambda each: resolved(each, limits, **aliases), text)
+    if refusal is None:
+        printed = resolved(text, limits, **aliases)
+        assert "@" not in printed
+        assert print_expression(parse_expression(printed, limits)) == printed
+    else:
+        assert refusal.kind is INVALID_URL

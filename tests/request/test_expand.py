@@ -1,0 +1,240 @@
+"""`$expand`: items, and what is nested in them."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.request.expand import (
+    ExpandItem,
+    ExpandLimits,
+    ExpandOptions,
+    OptionText,
+    parse_expand,
+    print_expand,
+    within,
+)
+from comptoir.request.expression import parse_expression
+from comptoir.request.options import parse_options, query_string
+from support.syntax import malformed, reads_back, unsupported
+
+
+def item(name: str, **options: object) -> ExpandItem:
+    held = {
+        key: OptionText(value) if isinstance(value, str) and key != "levels" else value
+        for key, value in options.items()
+    }
+    return ExpandItem((name,), options=ExpandOptions(**held))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("company", [ExpandItem(("company",))]),
+        (" a , b ", [ExpandItem(("a",)), ExpandItem(("b",))]),
+        ("people/$ref", [ExpandItem(("people",), "ref")]),
+        ("people/$count", [ExpandItem(("people",), "count")]),
+        ("a,a/$count", [ExpandItem(("a",)), ExpandItem(("a",), "count")]),
+        ("*", [ExpandItem(("*",))]),
+        ("*/$ref", [ExpandItem(("*",), "ref")]),
+        ("Comptoir.contact/a", [ExpandItem(("Comptoir.contact", "a"))]),
+        ("a/Comptoir.item/$ref", [ExpandItem(("a", "Comptoir.item"), "ref")]),
+        ("*($levels=2)", [item("*", levels=2)]),
+        ("a($levels=MAX)", [item("a", levels="max")]),
+        ("a($top=5;$skip=0;$count=True)", [item("a", top=5, skip=0, count=True)]),
+        ("a(top=5;SKIP=1;$Count=FALSE)", [item("a", top=5, skip=1, count=False)]),
+        ("a( $top = 5 ; filter = b eq 1 )", [item("a", top=5, filter="b eq 1")]),
+        ("a($top=99999999999999999999)", [item("a", top=2**53)]),
+        ("a($filter=b eq 'x;)')", [item("a", filter="b eq 'x;)'")]),
+        ("a($filter=b eq 'O''Neil;(')", [item("a", filter="b eq 'O''Neil;('")]),
+        ("a($filter=b in (1,(2)))", [item("a", filter="b in (1,(2))")]),
+        ("""a($filter=b in ["x;)'","\\"("])""", [item("a", filter="""b in ["x;)'","\\"("]""")]),
+        ('a($search=O\'Neil "x;)\\"")', [item("a", search='O\'Neil "x;)\\""')]),
+        ("a($select=b,c;$orderby=b desc,c)", [item("a", select="b,c", orderby="b desc,c")]),
+        (
+            "a($compute=b as c;$apply=groupby((b)))",
+            [item("a", compute="b as c", apply="groupby((b))")],
+        ),
+        (
+            "a($expand=b($expand=c;$top=1),d;$top=2),e",
+            [
+                item("a", top=2, expand=(item("b", top=1, expand=(item("c"),)), item("d"))),
+                item("e"),
+            ],
+        ),
+    ],
+)
+def test_items_are_read(text: str, items: list[ExpandItem]) -> None:
+    read = parse_expand(text)
+    assert read == tuple(items)
+    assert parse_expand(print_expand(read)) == read
+
+
+def test_everything_knows_its_position_in_the_whole_text() -> None:
+    text = "x, a($filter= b eq 1 ;$expand=c($orderby=d))"
+    _, outer = parse_expand(text)
+    inner = outer.options.expand[0]
+    assert outer.options.filter is not None
+    assert inner.options.orderby is not None
+    assert text[outer.position] == "a"
+    assert text[outer.options.position] == "("
+    assert text[outer.options.filter.position :].startswith("b eq 1")
+    assert text[inner.position] == "c"
+    assert text[inner.options.orderby.position] == "d"
+
+
+def test_a_fault_in_a_nested_option_is_told_with_both_places() -> None:
+    nested = parse_expand("a($filter=b eq)")[0].options.filter
+    assert nested is not None
+    with pytest.raises(Refusal) as caught:
+        parse_expression(nested.text)
+    refusal = within(caught.value, "$filter", nested)
+    assert (refusal.kind, refusal.target) == (INVALID_URL, "$expand")
+    assert refusal.message.startswith("$expand: in the $filter at column 11, $filter: expected a")
+
+
+def test_nested_options_are_those_of_a_request_of_their_own() -> None:
+    text = "a(filter=b eq 'x&y';TOP=3;$count=true;$select=b;expand=c($levels=2;$orderby=d))"
+    options = parse_expand(text)[0].options.as_query((("p", "1"),))
+    assert options.filter == "b eq 'x&y'"
+    assert options.expand == "c($orderby=d;$levels=2)"
+    assert (options.top, options.count, options.aliases) == (3, True, (("p", "1"),))
+    assert parse_options(query_string(options)) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("", 1),
+        (",", 1),
+        ("a,", 3),
+        ("a;b", 2),
+        ("a b", 3),
+        ("a,b,a", 5),
+        ("a/$ref,a/$ref", 8),
+        ("1", 1),
+        ("$it", 1),
+        ("a/$it", 1),
+        ("a/$count/b", 1),
+        ("*/$count", 1),
+        ("*($top=1)", 3),
+        ("*/$ref($top=1)", 8),
+        ("a/$count($top=1)", 10),
+        ("a/$ref($expand=b)", 8),
+        ("a(", 3),
+        ("a()", 3),
+        ("a)", 2),
+        ("a($top=1))", 10),
+        ("a($top=1", 9),
+        ("a($top=1;)", 10),
+        ("a($top=1;;$skip=1)", 10),
+        ("a($top 1)", 3),
+        ("a($filter=)", 11),
+        ("a($filter= ;$top=1)", 12),
+        ("a($filter=(b)", 14),
+        ("a($filter='b)", 11),
+        ('a($filter=["b])', 12),
+        ('a($search="b)', 11),
+        ("a($top=1;top=2)", 10),
+        ("a($top=-1)", 8),
+        ("a($skip=x)", 9),
+        ("a($count=1)", 10),
+        ("a($levels=0)", 11),
+        ("a($levels=min)", 11),
+        ("a($format=json)", 3),
+        ("a($skiptoken=x)", 3),
+        ("a(custom=x)", 3),
+        ("a(b)", 3),
+        ("a($expand=)", 11),
+        ("a($expand=b,b)", 13),
+        ("a($expand=b($top=x))", 18),
+    ],
+)
+def test_what_is_no_expansion_is_refused_with_its_place(text: str, column: int) -> None:
+    malformed(parse_expand, text, "$expand", column)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("$value", "the stream `$value`, at column 1"),
+        ("a,photo/$value", "the stream `photo/$value`, at column 3"),
+        ("@Core.Messages", "the annotation `@Core.Messages`"),
+        ("a(@p=1;$filter=b eq @p)", "the parameter alias @p in parentheses, at column 3"),
+    ],
+)
+def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: str) -> None:
+    unsupported(parse_expand, text, "$expand", named)
+
+
+def test_expansions_nest_as_deep_as_the_limit() -> None:
+    limits = ExpandLimits(depth=3)
+    assert parse_expand("a($expand=" * 2 + "a" + ")" * 2, limits)
+    for depth in (3, 1600):
+        with pytest.raises(Refusal, match="deeper than 3") as caught:
+            parse_expand("a($expand=" * depth + "a" + ")" * depth, limits)
+        assert "column 31" in caught.value.message
+
+
+def test_nested_items_count_among_all_items() -> None:
+    text = "a($expand=b,c),d"
+    assert parse_expand(text, ExpandLimits(items=4))
+    with pytest.raises(Refusal, match="more than 3 items") as caught:
+        parse_expand(text, ExpandLimits(items=3))
+    assert "column 16" in caught.value.message
+
+
+texts = st.sampled_from(["b eq 'x;)'", "f(b) in (1,2)", "b", "c in ['a;','(']"]).map(OptionText)
+whole = st.integers(0, 2**53)
+options = st.builds(
+    ExpandOptions,
+    filter=st.none() | texts,
+    search=st.none() | st.sampled_from(['"a;)"', "O'Neil"]).map(OptionText),
+    orderby=st.none() | texts,
+    select=st.none() | texts,
+    compute=st.none() | texts,
+    apply=st.none() | texts,
+    top=st.none() | whole,
+    skip=st.none() | whole,
+    count=st.none() | st.booleans(),
+    levels=st.none() | st.just("max") | st.integers(1, 9),
+)
+names = st.sampled_from(["a", "b", "größe", "ref", "count", "max", "Ns.t/c"]).map(
+    lambda text: tuple(text.split("/"))
+)
+
+
+def items_of(inner: st.SearchStrategy[ExpandOptions]) -> st.SearchStrategy[tuple[ExpandItem, ...]]:
+    one = st.builds(ExpandItem, names, st.just("entities"), inner)
+    return st.lists(one, min_size=1, max_size=3, unique_by=lambda each: each.path).map(tuple)
+
+
+def with_expand(
+    base: ExpandOptions, expand: tuple[ExpandItem, ...], *, nested: bool
+) -> ExpandOptions:
+    held = {name: getattr(base, name) for name in ExpandOptions.__struct_fields__}
+    return ExpandOptions(**{**held, "expand": expand if nested else ()})
+
+
+nested_options = st.recursive(
+    options,
+    lambda inner: st.builds(with_expand, options, items_of(inner), nested=st.booleans()),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(items_of(nested_options))
+def test_printed_items_read_as_the_same_items(items: tuple[ExpandItem, ...]) -> None:
+    limits = ExpandLimits(items=1000, depth=50)
+    assert parse_expand(print_expand(items), limits) == items
+
+
+PIECES = ["a", "b", "(", ")", ";", ",", "$expand=", "$filter=", "$top=", "1", "'", '"', "/$ref"]
+PIECES += ["/$count", "*", "levels=", "max", " ", "$search=", "\\", "@p=", "c eq 'x'"]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    reads_back(parse_expand, lambda each: print_expand(parse_expand(each)), text, "$expand")

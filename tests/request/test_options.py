@@ -1,0 +1,229 @@
+"""The options of a query string, by their names, as texts and numbers."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.request.aliases import parse_aliases
+from comptoir.request.compute import parse_compute
+from comptoir.request.expand import parse_expand
+from comptoir.request.expression import Literal, parse_expression, parse_orderby, walk
+from comptoir.request.options import (
+    NO_OPTIONS,
+    continued,
+    parse_options,
+    query_options,
+    query_string,
+)
+from support.syntax import refusal_of
+
+TEXTS = ["filter", "orderby", "skiptoken", "deltatoken", "select", "expand", "search", "compute"]
+TEXTS += ["apply", "format", "id"]
+ALL = 2**53
+
+
+def refused(query: str) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        parse_options(query)
+    return caught.value
+
+
+@pytest.mark.parametrize("form", ["${}", "{}", "%24{}", "${} ", "+{}"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_an_option_is_kept_as_its_text(name: str, form: str) -> None:
+    for written in (name, name.upper(), name.title()):
+        options = parse_options(f"{form.format(written)}=a%20b+%2B%26=c%C3%A9")
+        assert getattr(options, name) == "a b +&=cé"
+        assert options.given == (f"${name}",)
+
+
+def test_raw_utf_8_is_text_as_well() -> None:
+    assert parse_options("$search=é".encode().decode("latin-1")).search == "é"
+
+
+@pytest.mark.parametrize("name", ["top", "skip"])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("20", 20),
+        ("%2020+", 20),
+        (str(ALL), ALL),
+        (str(ALL + 1), ALL),
+        ("9" * 20, ALL),
+        ("0" * 20 + "5", 5),
+        ("9" * 5000, ALL),
+    ],
+)
+def test_a_number_beyond_all_records_means_all(name: str, text: str, number: int) -> None:
+    assert getattr(parse_options(f"${name}={text}"), name) == number
+
+
+@pytest.mark.parametrize("name", ["$top", "$skip"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *[
+            "-1",
+            "-0",
+            "-9223372036854775807",
+            "%2B5",
+            "1.0",
+            "1e3",
+            "1,000",
+            "1%200",
+            "0x10",
+            "null",
+        ],
+        *["true", "'5'", "٣", "²", "_1", "1_0", "@p", "", "%20", "%00"],
+    ],
+)
+def test_anything_but_a_whole_number_is_refused(name: str, text: str) -> None:
+    refusal = refused(f"{name}={text.encode().decode('latin-1')}")
+    assert (refusal.kind, refusal.target) == (INVALID_URL, name)
+    assert refusal.message.startswith(f"{name} must be a whole number from 0 on, but ")
+
+
+def test_count_is_true_or_false_in_any_case() -> None:
+    assert parse_options("$count=TRUE").count is True
+    assert parse_options("count=False").count is False
+    for text in ("", "1", "yes", "null", "truefalse"):
+        assert refused(f"$count={text}").target == "$count"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("form", ["${}=", "${}", "{}="])
+def test_an_empty_option_is_refused_with_a_remedy(name: str, form: str) -> None:
+    refusal = refused(form.format(name))
+    assert (refusal.kind, refusal.target) == (INVALID_URL, f"${name}")
+    assert "Give it a value, or leave it out." in refusal.message
+
+
+@pytest.mark.parametrize("name", [*TEXTS, "top", "skip", "count"])
+def test_an_option_is_given_once(name: str) -> None:
+    value = "true" if name == "count" else "1"
+    for first, second in ((name, name), (f"${name}", name.upper()), (f"%24{name}", f"${name}")):
+        refusal = refused(f"{first}={value}&x=y&{second}={value}")
+        assert refusal.message == f"The query option ${name} is given twice."
+
+
+@pytest.mark.parametrize("name", ["$index", "$schemaversion", "SchemaVersion"])
+def test_an_option_that_nothing_here_has_is_501(name: str) -> None:
+    refusal = refused(f"{name}=1")
+    assert refusal.kind is NOT_IMPLEMENTED
+    assert refusal.target == f"${name.lower().strip('$')}"
+
+
+def test_levels_belong_into_an_item_of_expand() -> None:
+    refusal = refused("$levels=2")
+    assert refusal.kind is INVALID_URL
+    assert "$expand=company($levels=2)" in refusal.message
+
+
+@pytest.mark.parametrize("name", ["$unknown", "$", "$$top", "%24x", "$filter%00", " $x"])
+def test_other_names_with_a_dollar_are_refused(name: str) -> None:
+    assert refused(f"{name}=1").kind is INVALID_URL
+
+
+@pytest.mark.parametrize("query", ["", "&", "&&", "=", "a", "a=1&a=2", "filters=1", "a@b=1", "é=ü"])
+def test_custom_options_are_ignored(query: str) -> None:
+    assert parse_options(query.encode().decode("latin-1")) is NO_OPTIONS
+
+
+def test_aliases_are_kept_in_their_order() -> None:
+    options = parse_options(
+        "%40b='x%26y'&$filter=a eq @b&@a=[1,2]&@größe=1".encode().decode("latin-1")
+    )
+    assert options.aliases == (("b", "'x&y'"), ("a", "[1,2]"), ("größe", "1"))
+    assert options.given == ("$filter",)
+    assert hash(options) == hash(
+        parse_options(
+            "%40b='x%26y'&$filter=a eq @b&@a=[1,2]&@gr%C3%B6ße=1".encode().decode("latin-1")
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [
+        ("@a=1&@a=1", "@a"),
+        ("@a=1&%40a=2", "@a"),
+        ("@a", "@a"),
+        ("@a=+", "@a"),
+        ("@=1", "@"),
+        ("@1=1", "@1"),
+        ("@a.b=1", "@a.b"),
+        ("@@a=1", "@@a"),
+    ],
+)
+def test_what_is_no_alias_is_refused(query: str, target: str) -> None:
+    refusal = refused(query)
+    assert (refusal.kind, refusal.target) == (INVALID_URL, target)
+
+
+@pytest.mark.parametrize(
+    "query", ["$filter=%FF", "%FF=1", "$search=%ED%A0%80", "$filter=\xff", "@a=\u20ac"]
+)
+def test_what_is_no_utf_8_is_refused(query: str) -> None:
+    assert "not UTF-8" in refused(query).message
+
+
+INSTANT = Literal("datetimeoffset", "2026-01-01T00:00:00+02:00")
+
+
+def test_a_plus_is_a_sign_in_a_date_time_wherever_one_stands() -> None:
+    time = "2026-01-01T00:00:00+02:00"
+    options = parse_options(
+        f"$filter=a+gt+{time}&$orderby=a+eq+{time}+desc&$compute=a+gt+{time}+as+b&@p={time}"
+        f"&$expand=c($filter=a+gt+{time};$top=1)"
+    )
+    nested = parse_expand(options.expand or "")[0].options.filter
+    assert nested is not None
+    trees = [
+        parse_expression(options.filter or ""),
+        parse_orderby(options.orderby or "")[0].expression,
+        parse_compute(options.compute or "")[0].expression,
+        parse_aliases(options.aliases)["p"],
+        parse_expression(nested.text),
+    ]
+    for tree in trees:
+        assert INSTANT in [node for node, _ in walk(tree)]
+
+
+values = st.text(min_size=1)
+many = st.fixed_dictionaries(
+    {},
+    optional={
+        **{f"${name}": values for name in TEXTS},
+        "$top": st.integers(0, ALL),
+        "$skip": st.integers(0, ALL),
+        "$count": st.booleans(),
+    },
+)
+aliases = st.dictionaries(
+    st.sampled_from(["p", "größe", "_1"]), values.filter(lambda text: bool(text.strip()))
+).map(lambda held: tuple(held.items()))
+
+
+@settings(max_examples=200, deadline=None)
+@given(many, aliases)
+def test_printed_options_read_as_the_same_options(
+    held: dict[str, object], aliases: tuple[tuple[str, str], ...]
+) -> None:
+    options = query_options(held, aliases)
+    assert parse_options(query_string(options).encode().decode("latin-1")) == options
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.characters(max_codepoint=255)))
+def test_any_query_is_read_or_refused(query: str) -> None:
+    for text in (query, f"$filter={query}", f"@p={query}", f"$top={query}"):
+        refusal = refusal_of(parse_options, text)
+        assert refusal is None or refusal.kind in (INVALID_URL, NOT_IMPLEMENTED)
+
+
+def test_the_next_page_keeps_aliases_and_options_of_ones_own() -> None:
+    query = "$filter=a eq @p&@p=1&x=y&%24SkipToken=old"
+    assert continued(query, ("$skiptoken", "new")) == "$filter=a eq @p&@p=1&x=y&$skiptoken=new"

@@ -1,0 +1,173 @@
+"""Paths: segments and their keys."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.request.path import KeyPart, Segment, parse_path
+from support.syntax import refusal_of
+
+GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
+
+
+def refused(path: str) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        parse_path(path)
+    assert caught.value.kind is INVALID_URL
+    assert len(caught.value.message) < 300
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("", []),
+        ("/", []),
+        ("/companies", ["companies"]),
+        ("companies/", ["companies"]),
+        ("/$metadata", ["$metadata"]),
+        ("/$batch", ["$batch"]),
+        ("/$entity", ["$entity"]),
+        ("/a/b/$count", ["a", "b", "$count"]),
+        ("/a/b/$value", ["a", "b", "$value"]),
+        ("/a/$ref", ["a", "$ref"]),
+        ("/a/$all/$each", ["a", "$all", "$each"]),
+        ("/a/Comptoir.contact/b", ["a", "Comptoir.contact", "b"]),
+        ("/%61/%24count", ["a", "$count"]),
+        ("/$1/b", ["$1", "b"]),
+    ],
+)
+def test_a_path_is_its_segments(path: str, names: list[str]) -> None:
+    assert parse_path(path) == tuple(Segment(name, None) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "quoted"),
+    [
+        (f"({GUID})", GUID, False),
+        (f"%28{GUID}%29", GUID, False),
+        ("(17)", "17", False),
+        ("(-17)", "-17", False),
+        ("(null)", "null", False),
+        ("(2024-01-01T00:00:00+02:00)", "2024-01-01T00:00:00+02:00", False),
+        ("('PCS')", "PCS", True),
+        ("('')", "", True),
+        ("('''')", "'", True),
+        ("('O''Neil')", "O'Neil", True),
+        ("(%27O%27%27Neil%27)", "O'Neil", True),
+        ("('a,b=(c)')", "a,b=(c)", True),
+        ("('a+b')", "a+b", True),
+        ("('a%25')", "a%", True),
+        ("('a%2Fb')", "a/b", True),
+        ("('a/b')", "a/b", True),
+        ("(%27a/b%27)", "a/b", True),
+        ("('a/''b/../c')", "a/'b/../c", True),
+        ("('%C3%A9')", "é", True),
+        ("('Ã©')", "é", True),
+        ("('@id')", "@id", True),
+    ],
+)
+def test_a_key_is_one_value(key: str, text: str, quoted: bool) -> None:
+    expected = (
+        Segment("a", None),
+        Segment("b", (KeyPart(None, text, quoted),)),
+        Segment("c", None),
+    )
+    assert parse_path(f"/a/b{key}/c") == expected
+    named = parse_path(f"/b{key}".replace("(", "(code=", 1).replace("%28", "%28code=", 1))
+    assert named == (Segment("b", (KeyPart("code", text, quoted),)),)
+
+
+def test_a_key_has_several_named_parts() -> None:
+    parts = (
+        KeyPart("itemNo", "1,2", quoted=True),
+        KeyPart("languageCode", "DE", quoted=True),
+        KeyPart("variantCode", "", quoted=True),
+        KeyPart("entryNo", "5", quoted=False),
+    )
+    path = "/t(itemNo='1,2',languageCode='DE',variantCode='',entryNo=5)"
+    assert parse_path(path) == (Segment("t", parts),)
+    assert parse_path(path.replace(",l", ",%20l")) == (Segment("t", parts),)
+
+
+def test_a_key_may_be_an_alias() -> None:
+    (single,) = parse_path("/a(@id)")
+    (named,) = parse_path("/a(x=%40id,y='@id',z=1)")
+    assert single.key is not None
+    assert named.key is not None
+    assert [part.alias for part in (*single.key, *named.key)] == ["id", "id", None, None]
+
+
+def test_a_filter_in_a_path_keeps_its_expression() -> None:
+    path = parse_path("/a/$filter(b%20eq%20'x/y')/$count")
+    assert path == (
+        Segment("a", None),
+        Segment("$filter", None, "b eq 'x/y'"),
+        Segment("$count", None),
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("//", "nothing between two slashes"),
+        ("//a", "nothing between two slashes"),
+        ("/a//b", "nothing between two slashes"),
+        ("/a//", "nothing between two slashes"),
+        ("/.", "from the service root on"),
+        ("/a/../b", "from the service root on"),
+        ("/a/%2E%2E/b", "from the service root on"),
+        ("/a%2Fb", "a segment is a name"),
+        ("/a%00", "it holds NUL"),
+        ("/a('%00')", "it holds NUL"),
+        ("/a('\0')", "it holds NUL"),
+        ("/a('%FF')", "not UTF-8"),
+        ("/a('\xff')", "not UTF-8"),
+        ("/a('\u20ac')", "not UTF-8"),
+        ("/%ED%A0%80", "not UTF-8"),
+        ("/1", "a segment is a name"),
+        ("/a b", "a segment is a name"),
+        ("/a+b", "a segment is a name"),
+        ("/a;b=1", "a segment is a name"),
+        ("/a(1", "a segment is a name"),
+        ("/a(1)b", "a segment is a name"),
+        ("/a('1'/b')", "a segment is a name"),
+        ("/a('1/b", "a quote is not closed"),
+        ("/a('it's')", "a quote is not closed"),
+        ("/a()", "a key is"),
+        ("/a(,)", "a key is"),
+        ("/a(1,)", "a key is"),
+        ("/a(b=1,)", "a key is"),
+        ("/a(b=)", "a key is"),
+        ("/a(=1)", "a key is"),
+        ("/a(1 )", "a key is"),
+        ("/a(@)", "a key is"),
+        ("/a(@1)", "a key is"),
+        ("/a(b@c)", "a key is"),
+        ("/a(guid'1')", "a key is"),
+        ("/a('1','2')", "have names"),
+        ("/a(b='1','2')", "have names"),
+        ("/a(b='1',b='2')", "have names"),
+    ],
+)
+def test_what_is_no_path_is_refused(path: str, rule: str) -> None:
+    assert rule in refused(path).message
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "/", "a/", "'", "''", "a('", "%27", "(", "a(1,", "x='',", "%"]
+)
+def test_a_long_path_is_answered(piece: str) -> None:
+    text = "/" + piece * (16_384 // len(piece))
+    for path in (text, text + "#", "/a('" + text + "')", "/a(" + text):
+        refusal = refusal_of(parse_path, path)
+        assert refusal is None or refusal.kind is INVALID_URL
+        assert refusal is None or len(refusal.message) < 300
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(), st.lists(st.sampled_from("a/'(),=%2@1 $."), max_size=14).map("".join)))
+def test_any_path_is_read_or_refused(path: str) -> None:
+    refusal = refusal_of(parse_path, path)
+    assert refusal is None or refusal.kind is INVALID_URL

@@ -1,0 +1,53 @@
+"""What tests of the readers of query options have in common."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+
+
+def malformed(read: Callable[[str], object], text: str, option: str, column: int) -> Refusal:
+    """The refusal (400) of a text, which must name the option and the column of the fault."""
+    refusal = _refused(read, text, option)
+    assert refusal.kind is INVALID_URL, refusal.message
+    assert re.search(rf"column {column}\b", refusal.message), refusal.message
+    return refusal
+
+
+def unsupported(read: Callable[[str], object], text: str, option: str, named: str) -> None:
+    """Check that a text is refused (501), and what is not supported named."""
+    refusal = _refused(read, text, option)
+    assert refusal.kind is NOT_IMPLEMENTED, refusal.message
+    assert named in refusal.message, refusal.message
+
+
+def _refused(read: Callable[[str], object], text: str, option: str) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        read(text)
+    assert caught.value.target == option
+    assert caught.value.message.startswith(f"{option}: ")
+    assert len(caught.value.message) < 300
+    return caught.value
+
+
+def reads_back(
+    read: Callable[[str], object], printed: Callable[[str], str], text: str, option: str
+) -> None:
+    """Check that a text is refused by name, or read as what its canonical text is read as."""
+    refusal = refusal_of(read, text)
+    if refusal is None:
+        assert read(printed(text)) == read(text)
+    else:
+        assert refusal.target == option
+        assert len(refusal.message) < 400
+
+
+def refusal_of(read: Callable[[str], object], text: str) -> Refusal | None:
+    """The refusal of a text; None when it is read."""
+    try:
+        read(text)
+    except Refusal as refusal:
+        return refusal
+    return None
