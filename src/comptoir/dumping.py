@@ -12,9 +12,8 @@ import msgspec
 
 from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
 from comptoir.errors import OperatorError
-from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Row, default_order
+from comptoir.plan.read import EVERYTHING, Order, PagePlan, Row, Seek, default_order
 from comptoir.plan.target import Company
 from comptoir.store.protocol import Store
 
@@ -97,10 +96,10 @@ class Dumper:
 
 
 async def all_pages(
-    store: Store, entity_set: EntitySet, company: Company | None, order: tuple[OrderKey, ...]
+    store: Store, entity_set: EntitySet, company: Company | None, order: Order
 ) -> AsyncIterator[Sequence[Row]]:
     """All records of a set in a total order, some at a time; a part is never empty."""
-    seek: tuple[Stored, ...] | None = None
+    seek: Seek | None = None
     while True:
         plan = PagePlan(entity_set, company, EVERYTHING, order, seek, PAGE)
         count = 0

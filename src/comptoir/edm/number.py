@@ -1,4 +1,4 @@
-"""Numbers: `Edm.Int32` and `Edm.Decimal`, always exact, never binary floats."""
+"""Numbers: `Edm.Int32`, `Edm.Int64` and `Edm.Decimal`, always exact, never binary floats."""
 
 import re
 from collections.abc import Callable
@@ -88,6 +88,19 @@ class Int32(_Number):
         return int(number)
 
 
+class Int64(Int32):
+    """A whole number of 64 bits: what counting and whole arithmetic in a query give."""
+
+    edm_name = "Edm.Int64"
+    minimum = -(2**63)
+    maximum = 2**63 - 1
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {**super().json_schema, "format": "int64"}
+
+
 SCALE = 5
 _UNIT = 10**SCALE
 _DIGITS = 18
@@ -169,5 +182,6 @@ class DecimalNumber(_Number):
 
 
 INT32 = Int32()
+INT64 = Int64()
 DIGITS = Int32(digits=True)
 DECIMAL = DecimalNumber()

@@ -1,10 +1,14 @@
-"""Bound expressions: what a filter means, its values lifted out into numbered slots.
+"""Bound expressions: what an expression means, its values lifted out into numbered slots.
 
-Two filters that differ in their values alone have equal trees, so a statement is built once per
-tree. Nodes are immutable and hashable; types have been checked when one exists.
+Two expressions that differ in their values alone have equal trees, so a statement is built once
+per tree. Nodes are immutable and hashable; types have been checked when one exists. A condition
+is a value of the Boolean type; null is "unknown" in it, as in SQL.
 """
 
 import msgspec
+
+from comptoir.edm.entity import NavigationProperty
+from comptoir.edm.model import EntitySet
 
 
 class Constant(msgspec.Struct, frozen=True):
@@ -13,9 +17,20 @@ class Constant(msgspec.Struct, frozen=True):
     value: bool
 
 
-class Field(msgspec.Struct, frozen=True):
-    """The stored value of a property."""
+class Null(msgspec.Struct, frozen=True):
+    """No value."""
 
+
+class Field(msgspec.Struct, frozen=True):
+    """The stored value of a property of the record that is asked about, or a computed one."""
+
+    name: str
+
+
+class Member(msgspec.Struct, frozen=True):
+    """The stored value of a property of a related record: of the step with this number."""
+
+    step: int
     name: str
 
 
@@ -26,31 +41,36 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 class Function(msgspec.Struct, frozen=True):
-    """A function of the dialect's table, named as OData names it."""
+    """A function of the dialect's table; null where an argument is null."""
 
     name: str
     arguments: tuple["Value", ...]
 
 
-class Scaled(msgspec.Struct, frozen=True):
-    """A whole number in hundred-thousandths, so that it compares with a Decimal."""
-
-    operand: "Value"
-
-
 class Comparison(msgspec.Struct, frozen=True):
-    """`operator` is eq, ne, lt, le, gt or ge; both sides have one type."""
+    """`operator` is eq, ne, lt, le, gt or ge; both sides have one type.
+
+    `nullable` says that a side may be null: null equals null, and has no order with anything.
+    """
 
     operator: str
     left: "Value"
     right: "Value"
+    nullable: bool = False
+
+
+class IsNull(msgspec.Struct, frozen=True):
+    """The operand is null."""
+
+    operand: "Value"
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """The operand equals one of the values in the slots."""
+    """The operand equals one of the items; `nullable` as in a comparison."""
 
     operand: "Value"
-    slots: tuple[Slot, ...]
+    items: tuple["Value", ...]
+    nullable: bool = False
 
 
 class Carries(msgspec.Struct, frozen=True):
@@ -87,28 +107,99 @@ class Matches(msgspec.Struct, frozen=True):
 class Not(msgspec.Struct, frozen=True):
     """The operand does not hold."""
 
-    operand: "Condition"
+    operand: "Value"
 
 
 class Junction(msgspec.Struct, frozen=True):
     """All (`and`) or any (`or`) of the operands hold."""
 
     operator: str
-    operands: tuple["Condition", ...]
+    operands: tuple["Value", ...]
 
 
-Value = Field | Slot | Function | Scaled
-Condition = Constant | Field | Function | Comparison | OneOf | Carries | Matches | Not | Junction
+class Choice(msgspec.Struct, frozen=True):
+    """The value beside the first condition that holds; null when none does."""
+
+    conditions: tuple["Value", ...]
+    values: tuple["Value", ...]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """To the records that a navigation property relates to a record.
+
+    `base` is the number of the step that leads to that record, 0 for the one that is asked about;
+    `number` stands for the records that this step leads to.
+    """
+
+    base: int
+    number: int
+    navigation: NavigationProperty
+    target: EntitySet
+
+
+class Related(msgspec.Struct, frozen=True):
+    """A value of the one record at the end of steps; null when there is none."""
+
+    steps: tuple[Step, ...]
+    value: "Value"
+
+
+class Exists(msgspec.Struct, frozen=True):
+    """There is a record at the end of steps for which the condition holds; None always holds."""
+
+    steps: tuple[Step, ...]
+    condition: "Value | None"
+
+
+class CountOf(msgspec.Struct, frozen=True):
+    """How many records there are at the end of steps."""
+
+    steps: tuple[Step, ...]
+
+
+Value = (
+    Constant
+    | Null
+    | Field
+    | Member
+    | Slot
+    | Function
+    | Comparison
+    | IsNull
+    | OneOf
+    | Carries
+    | Matches
+    | Not
+    | Junction
+    | Choice
+    | Related
+    | Exists
+    | CountOf
+)
+Condition = Value
 Sought = Found | Combined
 
 
-def looks_elsewhere(condition: Condition) -> bool:
-    """Whether a condition depends on other records than the one for which it holds."""
-    match condition:
-        case Carries():
-            return True
+def parts(node: Value) -> tuple[Value, ...]:
+    """The nodes right within one that are about the same records."""
+    match node:
         case Junction():
-            return any(looks_elsewhere(each) for each in condition.operands)
-        case Not():
-            return looks_elsewhere(condition.operand)
-    return False
+            return node.operands
+        case Comparison():
+            return (node.left, node.right)
+        case Function():
+            return node.arguments
+        case Not() | IsNull():
+            return (node.operand,)
+        case OneOf():
+            return (node.operand, *node.items)
+        case Choice():
+            return (*node.conditions, *node.values)
+    return ()
+
+
+def looks_elsewhere(node: Value) -> bool:
+    """Whether a value depends on other records than the one whose value it is."""
+    if isinstance(node, Carries | Matches | Related | Exists | CountOf):
+        return True
+    return any(looks_elsewhere(each) for each in parts(node))

@@ -7,6 +7,7 @@ import msgspec
 from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.errors import Refusal
+from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.select import bind_select
@@ -118,12 +119,11 @@ class ExpandBinder:
         options = item.options.as_query()
         try:
             page = bind_page(
-                entity_set,
+                Grounds(self._model, entity_set, self._limits),
                 self._company,
                 options,
                 keys=None,
                 page_size=self._page_size,
-                limits=self._limits,
             )
             names = None
             if options.select is not None:

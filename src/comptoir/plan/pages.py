@@ -1,19 +1,32 @@
 """Query options bound to a collection: which of its records stand on the page that is asked for."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
+from comptoir.edm.temporal import instant
 from comptoir.plan.bound import looks_elsewhere
+from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.orders import bind_orderby
+from comptoir.plan.expressions.slots import NOW
+from comptoir.plan.expressions.templates import dated, filter_where
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
-from comptoir.plan.orders import bind_orderby
-from comptoir.plan.read import EVERYTHING, CountPlan, PagePlan, Row, Where, Within, default_order
+from comptoir.plan.read import (
+    EVERYTHING,
+    Computed,
+    CountPlan,
+    Order,
+    OrderTerm,
+    PagePlan,
+    Row,
+    Where,
+    Within,
+    default_order,
+)
 from comptoir.plan.searches import searched
 from comptoir.plan.target import Company
-from comptoir.plan.templates import filter_where
-from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 
 
@@ -21,7 +34,8 @@ class Page(msgspec.Struct, frozen=True):
     """A page of a collection.
 
     `plan` fetches one record more than the page holds when there may be a next page; that record
-    tells whether there is. `size` is how many the page holds.
+    tells whether there is. `size` is how many the page holds, `now` the instant of the first page
+    where the query names it.
     """
 
     plan: PagePlan
@@ -29,16 +43,18 @@ class Page(msgspec.Struct, frozen=True):
     given: int
     query: Sequence[str]
     count: CountPlan | None
+    now: str = ""
 
     def token_behind(self, row: Row, shown: int) -> str:
         """The skip token for the page behind this one, which showed so many and ended in `row`."""
-        continuation = Continuation(self.given + shown, self.plan.seek_behind(row))
+        continuation = Continuation(self.given + shown, self.plan.seek_behind(row), self.now)
         return encode_token(self.query, continuation)
 
     @property
     def looks_elsewhere(self) -> bool:
-        """Whether other records than its own decide what stands on the page."""
-        return self.plan.where.condition is not None and looks_elsewhere(self.plan.where.condition)
+        """Whether other records than its own, or the time, decide what stands on the page."""
+        condition = self.plan.where.condition
+        return bool(self.now) or (condition is not None and looks_elsewhere(condition))
 
     def narrowed(self, within: Within) -> "Page":
         """The same page of the records with some values; only its tokens differ."""
@@ -46,23 +62,23 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def bind_page(
-    entity_set: EntitySet,
+    grounds: Grounds,
     company: Company | None,
     options: QueryOptions,
     *,
     keys: tuple[Stored, ...] | None,
     page_size: int,
-    limits: ExpressionLimits,
     within: Within = (),
 ) -> Page:
     """The page that the options ask for, of the records with these keys and values, or of all.
 
     Raises `Refusal` for options that do not fit the set.
     """
-    where = _where(entity_set, options, limits)
+    entity_set, computed = grounds.entity_set, grounds.computed
+    where = _where(grounds, options)
     order = default_order(entity_set)
     if options.orderby is not None:
-        order = bind_orderby(entity_set, options.orderby, limits)
+        order = bind_orderby(grounds.of(options.orderby), options.orderby)
     query = (
         entity_set.name,
         company.id if company else "",
@@ -70,6 +86,8 @@ def bind_page(
         options.orderby or "",
         options.search or "",
         *_within(within),
+        *[f"{each.name}={each.text}" for each in computed],
+        *[f"@{name}={text}" for name, text in grounds.aliases],
     )
     continuation, skip = Continuation(0, ()), options.skip or 0
     if options.skiptoken is not None:
@@ -78,32 +96,59 @@ def bind_page(
     size, limit = page_size, page_size + 1
     if options.top is not None and options.top - continuation.given <= page_size:
         size = limit = max(options.top - continuation.given, 0)
+    now = ""
+    if NOW in where.values or _names_now(order) or any(NOW in each.values for each in computed):
+        now = continuation.now or instant(datetime.now(UTC))
+        where, order, computed = _at(now, where, order, computed)
     seek = continuation.seek or None
-    plan = PagePlan(entity_set, company, where, order, seek, limit, keys, within, skip)
-    count = CountPlan(entity_set, company, where, keys, within) if options.count else None
-    return Page(plan, size, continuation.given, query, count)
+    plan = PagePlan(entity_set, company, where, order, seek, limit, keys, within, skip, computed)
+    count = None
+    if options.count:
+        count = CountPlan(entity_set, company, where, keys, within, computed)
+    return Page(plan, size, continuation.given, query, count, now)
 
 
 def bind_count(
-    entity_set: EntitySet,
+    grounds: Grounds,
     company: Company | None,
     options: QueryOptions,
     *,
     keys: tuple[Stored, ...] | None,
-    limits: ExpressionLimits,
     within: Within = (),
 ) -> CountPlan:
     """How many of the records with these keys and values the options ask for, or of all."""
-    return CountPlan(entity_set, company, _where(entity_set, options, limits), keys, within)
+    where = _where(grounds, options)
+    where, _, computed = _at(instant(datetime.now(UTC)), where, (), grounds.computed)
+    return CountPlan(grounds.entity_set, company, where, keys, within, computed)
 
 
-def _where(entity_set: EntitySet, options: QueryOptions, limits: ExpressionLimits) -> Where:
+def _where(grounds: Grounds, options: QueryOptions) -> Where:
     where = EVERYTHING
     if options.filter is not None:
-        where = filter_where(entity_set, options.filter, limits)
+        where = filter_where(grounds, options.filter)
     if options.search is not None:
-        where = searched(where, options.search, limits)
+        where = searched(where, options.search, grounds.limits)
     return where
+
+
+def _names_now(order: Order) -> bool:
+    return any(isinstance(each, OrderTerm) and NOW in each.values for each in order)
+
+
+def _at(now: str, where: Where, order: Order, computed: Computed) -> tuple[Where, Order, Computed]:
+    """The same with an instant where `NOW` stands for it."""
+    return (
+        msgspec.structs.replace(where, values=dated(where.values, now)),
+        tuple(
+            [
+                msgspec.structs.replace(each, values=dated(each.values, now))
+                if isinstance(each, OrderTerm)
+                else each
+                for each in order
+            ]
+        ),
+        tuple([msgspec.structs.replace(each, values=dated(each.values, now)) for each in computed]),
+    )
 
 
 def _within(within: Within) -> list[str]:

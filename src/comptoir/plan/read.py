@@ -5,12 +5,15 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
-from comptoir.plan.bound import Condition
+from comptoir.edm.primitive import PrimitiveType, Stored, Wire
+from comptoir.plan.bound import Condition, Value
 from comptoir.plan.target import Company
 
 Row = tuple[Stored, ...]
 """A record as read: its version, then its properties in the contract's order."""
+
+Seek = tuple[Stored | None, ...]
+"""What a page seeks behind: the values by which its order sorts."""
 
 Within = tuple[tuple[str, Stored], ...]
 """Properties and the values that they must have: what narrows a collection to a part of it."""
@@ -23,12 +26,51 @@ class OrderKey(msgspec.Struct, frozen=True):
     descending: bool = False
 
 
+class OrderTerm(msgspec.Struct, frozen=True):
+    """An expression to sort by, and which way; null comes before everything else.
+
+    `values` are for its slots, numbered from 0; `text` says whether its stored form is text.
+    """
+
+    value: Value
+    text: bool
+    nullable: bool
+    descending: bool = False
+    values: tuple[Stored, ...] = ()
+
+
+Order = tuple[OrderKey | OrderTerm, ...]
+
+
+class ComputedProperty(msgspec.Struct, frozen=True):
+    """A value beside a record's properties: its name, what it is, and the type it is given in.
+
+    `text` is how it was written, `values` are for its slots, numbered from 0.
+    """
+
+    name: str
+    value: Value
+    type: PrimitiveType
+    nullable: bool
+    text: str
+    values: tuple[Stored, ...] = ()
+
+    def to_wire(self, stored: Stored | None) -> Wire | None:
+        """The wire form of a value of this property."""
+        convert = self.type.to_wire
+        return stored if stored is None or convert is None else convert(stored)
+
+
+Computed = tuple[ComputedProperty, ...]
+
+
 class RecordPlan(msgspec.Struct, frozen=True):
-    """One record, by its key."""
+    """One record, by its key, with computed values behind its properties."""
 
     entity_set: EntitySet
     company: Company | None
     key: Stored
+    computed: Computed = ()
 
 
 class Where(msgspec.Struct, frozen=True):
@@ -50,23 +92,31 @@ class PagePlan(msgspec.Struct, frozen=True):
 
     The order always ends in the key, so no two records are equal in it. `limit` is how many
     records to fetch, behind the first `skip`; `keys` narrows the collection to the records with
-    these keys, `within` to those whose properties have these values.
+    these keys, `within` to those whose properties have these values. Behind its properties, a row
+    has the values of `computed`, then those of the order's expressions; they may be None.
     """
 
     entity_set: EntitySet
     company: Company | None
     where: Where
-    order: tuple[OrderKey, ...]
-    seek: tuple[Stored, ...] | None
+    order: Order
+    seek: Seek | None
     limit: int
     keys: tuple[Stored, ...] | None = None
     within: Within = ()
     skip: int = 0
+    computed: Computed = ()
 
-    def seek_behind(self, row: Row) -> tuple[Stored, ...]:
+    def seek_behind(self, row: Row) -> Seek:
         """The values of a row that a page which continues behind it seeks."""
         positions = self.entity_set.type.position
-        return tuple([row[positions[key.name] + 1] for key in self.order])
+        behind = iter(row[1 + len(positions) + len(self.computed) :])
+        return tuple(
+            [
+                row[positions[key.name] + 1] if isinstance(key, OrderKey) else next(behind)
+                for key in self.order
+            ]
+        )
 
 
 class CountPlan(msgspec.Struct, frozen=True):
@@ -77,11 +127,12 @@ class CountPlan(msgspec.Struct, frozen=True):
     where: Where
     keys: tuple[Stored, ...] | None = None
     within: Within = ()
+    computed: Computed = ()
 
 
-def default_order(entity_set: EntitySet, keys: Sequence[OrderKey] = ()) -> tuple[OrderKey, ...]:
+def default_order(entity_set: EntitySet, keys: Sequence[OrderKey | OrderTerm] = ()) -> Order:
     """An order completed by the key, which makes it total."""
     key = entity_set.type.key
-    if any(each.name == key for each in keys):
+    if any(isinstance(each, OrderKey) and each.name == key for each in keys):
         return tuple(keys)
     return (*keys, OrderKey(key))

@@ -7,8 +7,8 @@ in every store, since databases fold differently.
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.bound import Combined, Found, Junction, Matches, Sought
+from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.read import Where
-from comptoir.plan.slots import Slots
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,

@@ -69,6 +69,7 @@ class RecordWriter:
             if to_wire is not None:
                 self._converted.append((number, to_wire))
         self._key_at = kind.position[kind.key] + 1
+        self._end = len(kind.properties) + 1
         self._key_quoted = kind.key_property.type.quoted
 
     def opaque(self, company: Company | None, row: Row) -> str:
@@ -165,8 +166,8 @@ class RecordWriter:
                 row[source] if isinstance(source, int) else source(row) for source in self._sources
             ]
         if not self._converted:
-            return row[1:]
-        values: list[Stored | Wire] = list(row[1:])
+            return row[1 : self._end]
+        values: list[Stored | Wire] = list(row[1 : self._end])
         for number, to_wire in self._converted:
             values[number] = to_wire(row[number + 1])
         return values

@@ -3,7 +3,7 @@
 from comptoir.auth import Scope
 from comptoir.config import Settings
 from comptoir.metadata.abilities import Abilities
-from comptoir.plan.functions import SUPPORTED
+from comptoir.plan.expressions.functions import SUPPORTED
 
 
 def abilities(settings: Settings) -> Abilities:

@@ -75,12 +75,11 @@ class Collections:
         allow_options(options, COUNTING, "a count")
         subset = await self._subset(context)
         plan = bind_count(
-            context.entity_set,
+            self._runtime.grounds(context.entity_set, options.aliases),
             context.company,
             options,
             keys=subset.keys,
             within=subset.within,
-            limits=self._runtime.limits,
         )
         count = await self._runtime.store.count(plan, request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
@@ -103,13 +102,12 @@ class Collections:
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         page = bind_page(
-            context.entity_set,
+            self._runtime.grounds(context.entity_set, options.aliases),
             context.company,
             options,
             keys=subset.keys,
             within=subset.within,
             page_size=page_size,
-            limits=self._runtime.limits,
         )
         view = self._views.of(context, options)
         delta = None

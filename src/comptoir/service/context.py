@@ -9,6 +9,8 @@ from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.plan.expressions.grounds import AliasTexts, Grounds
+from comptoir.plan.read import Computed
 from comptoir.plan.target import Company, Target
 from comptoir.request.accept import Format
 from comptoir.request.expression import ExpressionLimits
@@ -49,6 +51,12 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
+
+    def grounds(
+        self, entity_set: EntitySet, aliases: AliasTexts = (), computed: Computed = ()
+    ) -> Grounds:
+        """What expressions over a set's records are bound on."""
+        return Grounds(self.model, entity_set, self.limits, computed, aliases)
 
 
 @lru_cache(1_000)

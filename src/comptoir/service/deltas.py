@@ -13,9 +13,9 @@ import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.deltas import Delta, decode_delta, encode_delta
+from comptoir.plan.expressions.slots import padded
 from comptoir.plan.pages import Page
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.plan.slots import padded
 from comptoir.request.options import QueryOptions, continued
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, Removed

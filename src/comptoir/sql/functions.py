@@ -1,25 +1,41 @@
-"""A dialect is a table of functions: OData's name to how the database computes the same.
+"""A dialect is a table of functions: the plan's name to how the database computes the same.
 
-`tolower` and `toupper` mean what Python's `str.lower` and `str.upper` mean, on every store: the
-databases' own differ from it and from one another, so SQLite gets these two registered, and the
-folding of searches (`comptoir.plan.searches.fold`) as well.
+The databases' own `lower`, `upper` and arithmetic differ from what is meant, and from one another.
+What SQLite has not, or has otherwise, is registered with it: `REGISTERED`.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sqlalchemy import ColumnElement, Integer, func, or_
+from sqlalchemy import ColumnElement, Integer, Text, case, cast, func, literal_column, or_
 
-from comptoir.sql.prepared import constant
-
-LOWER = "comptoir_lower"
-UPPER = "comptoir_upper"
-FOLD = "comptoir_fold"
-TRIGRAMS = "comptoir_trigrams"
+from comptoir.sql.prepared import PREFIX, constant
 
 Operand = ColumnElement[str | int]
 SqlExpression = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
 FunctionTable = Mapping[str, Callable[..., SqlExpression]]
+
+_ARITIES = {
+    1: """
+        tolower toupper trim round floor ceiling scale_checked widen narrow negate_wide
+        rounded_decimal int32_of_text int64_of_text decimal_of_text boolean_of_text guid_of_text
+        date_of_text instant_of_text time_of_text duration_of_text int32_of_whole int32_of_decimal
+        int64_of_decimal text_of_decimal text_of_duration
+    """,
+    2: """
+        endswith matchespattern add_whole sub_whole mul_whole div_whole mod_whole add_decimal
+        sub_decimal mul_decimal div_decimal mod_decimal add_wide sub_wide mul_wide mod_wide
+        add_moment sub_moment between_moments add_date sub_date between_dates
+    """,
+}
+
+TRIGRAMS = f"{PREFIX}trigrams"
+
+REGISTERED: Mapping[str, int] = MappingProxyType(
+    {name: arity for arity, names in _ARITIES.items() for name in names.split()}
+    | {"substring": -1, "fold": -1, "trigrams": 2}
+)
+"""The functions that SQLite must have registered, with how many arguments each takes."""
 
 
 def _contains(text: Operand, part: Operand) -> ColumnElement[bool]:
@@ -27,22 +43,94 @@ def _contains(text: Operand, part: Operand) -> ColumnElement[bool]:
 
 
 def _startswith(text: Operand, part: Operand) -> ColumnElement[bool]:
+    return func.instr(text, part, type_=Integer) == constant(1)
+
+
+def _startswith_text(text: Operand, part: Operand) -> ColumnElement[bool]:
     return func.substr(text, constant(1), func.length(part)) == part
 
 
-def _endswith(text: Operand, part: Operand) -> ColumnElement[bool]:
+def _endswith_text(text: Operand, part: Operand) -> ColumnElement[bool]:
     # substr from -0 on is the whole text, which the empty part must still be the end of
     return or_(func.length(part) == constant(0), func.substr(text, -func.length(part)) == part)
 
 
+def _substring_written(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+    return func.substr(text, start.op("+")(constant(1)), *length, type_=Text)
+
+
+def _part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+    def cut(text: Operand) -> SqlExpression:
+        return cast(func.substr(text, constant(start), constant(length)), Integer)
+
+    return cut
+
+
+def _text_part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+    def cut(text: Operand) -> SqlExpression:
+        return func.substr(text, constant(start), constant(length), type_=Text)
+
+    return cut
+
+
+def _fraction(start: int) -> Callable[[Operand], SqlExpression]:
+    def fraction(text: Operand) -> SqlExpression:
+        milliseconds = cast(func.substr(text, constant(start), constant(3)), Integer)
+        return milliseconds.op("*")(constant(100))
+
+    return fraction
+
+
+def _infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
+    def combined(left: Operand, right: Operand) -> SqlExpression:
+        return left.op(symbol)(right)
+
+    return combined
+
+
+def _text_of_boolean(value: Operand) -> SqlExpression:
+    return case(
+        (value == constant(1), literal_column("'true'", Text)),
+        (value == constant(0), literal_column("'false'", Text)),
+    )
+
+
+_NATIVE: FunctionTable = {
+    "contains": _contains,
+    "startswith": _startswith,
+    "startswith_text": _startswith_text,
+    "endswith_text": _endswith_text,
+    "length": lambda text: func.length(text, type_=Integer),
+    "concat": _infix("||"),
+    "indexof": lambda text, part: func.instr(text, part).op("-")(constant(1)),
+    "substring_written": _substring_written,
+    "year": _part(1, 4),
+    "month": _part(6, 2),
+    "day": _part(9, 2),
+    "hour": _part(12, 2),
+    "minute": _part(15, 2),
+    "second": _part(18, 2),
+    "hour_of_time": _part(1, 2),
+    "minute_of_time": _part(4, 2),
+    "second_of_time": _part(7, 2),
+    "fractionalseconds": _fraction(21),
+    "fractionalseconds_of_time": _fraction(10),
+    "date": _text_part(1, 10),
+    "time": _text_part(12, 12),
+    "totaloffsetminutes": lambda moment: func.length(moment).op("*")(constant(0)),
+    "totalseconds": lambda span: span,
+    "add_native": _infix("+"),
+    "sub_native": _infix("-"),
+    "mul_native": _infix("*"),
+    "div_native": _infix("/"),
+    "mod_native": _infix("%"),
+    "negate": constant(0).op("-"),
+    "scale": lambda number: number.op("*")(constant(100_000)),
+    "text_of_whole": lambda number: cast(number, Text),
+    "text_of_boolean": _text_of_boolean,
+    "text_of_text": lambda text: text,
+}
+
 SQLITE: FunctionTable = MappingProxyType(
-    {
-        "contains": _contains,
-        "startswith": _startswith,
-        "endswith": _endswith,
-        "tolower": getattr(func, LOWER),
-        "toupper": getattr(func, UPPER),
-        "fold": getattr(func, FOLD),
-        "length": lambda text: func.length(text, type_=Integer),
-    }
+    {**{name: getattr(func, f"{PREFIX}{name}") for name in REGISTERED}, **_NATIVE}
 )

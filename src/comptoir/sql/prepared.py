@@ -19,10 +19,14 @@ _SLOT = "slot_"
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A statement and the values for its places: what a session runs."""
+    """A statement and the values for its places: what a session runs.
+
+    A `costly` one may spend long on a single record.
+    """
 
     text: str
-    values: Sequence[Stored]
+    values: Sequence[Stored | None]
+    costly: bool = False
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -30,14 +34,15 @@ class Prepared(msgspec.Struct, frozen=True):
 
     text: str
     places: tuple[int, ...]
+    costly: bool = False
 
-    def bind(self, values: Sequence[Stored]) -> tuple[Stored, ...]:
+    def bind(self, values: Sequence[Stored | None]) -> tuple[Stored | None, ...]:
         """Put a request's values in the order of the statement's places."""
         return tuple([values[place] for place in self.places])
 
-    def query(self, *values: Stored) -> Query:
+    def query(self, *values: Stored | None) -> Query:
         """The statement with a request's values."""
-        return Query(self.text, self.bind(values))
+        return Query(self.text, self.bind(values), self.costly)
 
     def many(self, rows: Iterable[Sequence[Stored]]) -> "ManyQueries":
         """The statement with many rows of values."""
@@ -48,7 +53,7 @@ class ManyQueries(msgspec.Struct, frozen=True):
     """One statement for many rows of values; it returns no rows."""
 
     text: str
-    rows: Sequence[Sequence[Stored]]
+    rows: Sequence[Sequence[Stored | None]]
 
 
 Statement = Query | ManyQueries
@@ -57,6 +62,13 @@ Statement = Query | ManyQueries
 def slot(number: int) -> BindParameter[str | int]:
     """The place of the value with a number, in a statement under construction."""
     return bindparam(f"{_SLOT}{number}", required=True)
+
+
+PREFIX = "comptoir_"
+"""What the names of registered functions begin with."""
+
+COSTLY = ("matchespattern",)
+"""Registered functions that may spend long on a record."""
 
 
 def constant(number: int) -> ColumnElement[int]:
@@ -87,12 +99,14 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
     compiled = statement.compile(dialect=dialect)
     numbers = {name: number for number, name in enumerate(names)}
     order: Sequence[str] = compiled.positiontup or ()  # type: ignore[attr-defined]
+    text = str(compiled)
     return Prepared(
-        str(compiled),
+        text,
         tuple(
             numbers[name] if name in numbers else len(names) + int(name.removeprefix(_SLOT))
             for name in order
         ),
+        any(f"{PREFIX}{name}(" in text for name in COSTLY),
     )
 
 

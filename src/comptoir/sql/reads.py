@@ -1,22 +1,39 @@
 """Statements that read records, each compiled once per shape of its plan."""
 
-from sqlalchemy import ColumnElement, and_, false, func, or_, select
+from sqlalchemy import ColumnElement, and_, false, func, not_, or_
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
-from comptoir.plan.bound import Condition
+from comptoir.plan.bound import Value
 from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
-from comptoir.sql.conditions import conditioned
+from comptoir.sql.expressions import COMPANY
 from comptoir.sql.functions import FunctionTable
+from comptoir.sql.levels import Level, SqlValue
 from comptoir.sql.prepared import BLANK, Prepared, Query, constant, kept, named, prepare
-from comptoir.sql.source import Source, is_free_when_blank, table_source
+from comptoir.sql.records import (
+    Beside,
+    RecordLevels,
+    Term,
+    Terms,
+    beside_of,
+    directed,
+    is_free_when_blank,
+    order,
+    row,
+    terms_of,
+    values_beside,
+)
 from comptoir.sql.tables import Tables
 
 Keys = int | None
 Names = tuple[str, ...]
-PageShape = tuple[EntitySet, Condition | None, tuple[OrderKey, ...], bool, Keys, Names, bool]
-CountShape = tuple[EntitySet, Condition | None, Keys, Names]
+RecordShape = tuple[EntitySet, Beside]
+Held = tuple[Value | None, int]
+"""A condition, and how many values it has where others follow them."""
+
+CountShape = tuple[EntitySet, Held, Keys, Names, Beside]
+PageShape = tuple[EntitySet, Held, Keys, Names, Beside, Terms, bool, bool]
 
 
 class ReadStatements:
@@ -25,94 +42,109 @@ class ReadStatements:
     def __init__(
         self, model: Model, tables: Tables, dialect: Dialect, functions: FunctionTable
     ) -> None:
-        self._tables = tables
         self._dialect = dialect
-        self._functions = functions
-        self._sources = {each: table_source(tables, each) for each in model.sets}
-        self._records = {each: self._build_record(each) for each in model.sets}
+        self._levels = RecordLevels(tables, functions)
+        self._records = {each: self._build_record((each, ())) for each in model.sets}
+        self._computed: dict[RecordShape, Prepared] = {}
         self._pages: dict[PageShape, Prepared] = {}
         self._counts: dict[CountShape, Prepared] = {}
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
         company = plan.company.id if plan.company else ""
-        prepared = self._records[plan.entity_set]
-        return prepared.query(company, plan.key)
+        if not plan.computed:
+            return self._records[plan.entity_set].query(company, plan.key)
+        shape = (plan.entity_set, beside_of(plan.computed))
+        prepared = kept(self._computed, shape, self._build_record)
+        return prepared.query(company, plan.key, *values_beside(plan.computed))
 
     def page(self, plan: PagePlan) -> Query:
         """The statement that reads the rows of a page, in order."""
         company = plan.company.id if plan.company else ""
         keys = None if plan.keys is None else len(plan.keys)
-        seeks, names, inner = plan.seek is not None, _names(plan.within), _values(plan.within)
-        where = plan.where
-        shape = (plan.entity_set, where.condition, plan.order, seeks, keys, names, plan.skip > 0)
+        names, inner = _names(plan.within), _values(plan.within)
+        where, computed = plan.where, plan.computed
+        beside = beside_of(computed) if computed else ()
+        terms, term_values = terms_of(plan.order)
+        seeks, skips = plan.seek is not None, plan.skip > 0
+        held = (where.condition, len(where.values) if beside or term_values else 0)
+        shape = (plan.entity_set, held, keys, names, beside, terms, seeks, skips)
         prepared = kept(self._pages, shape, self._build_page)
-        seek = plan.seek or ()
-        values = (company, plan.limit, plan.skip, *inner, *seek, *(plan.keys or ()), *where.values)
-        return prepared.query(*values)
+        return prepared.query(
+            company,
+            plan.limit,
+            plan.skip,
+            *inner,
+            *(plan.seek or ()),
+            *(plan.keys or ()),
+            *where.values,
+            *(values_beside(computed) if computed else ()),
+            *term_values,
+        )
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
         company = plan.company.id if plan.company else ""
         keys = None if plan.keys is None else len(plan.keys)
-        shape = (plan.entity_set, plan.where.condition, keys, _names(plan.within))
+        beside = beside_of(plan.computed)
+        held = (plan.where.condition, len(plan.where.values))
+        shape = (plan.entity_set, held, keys, _names(plan.within), beside)
         prepared = kept(self._counts, shape, self._build_count)
-        values = (company, *_values(plan.within), *(plan.keys or ()), *plan.where.values)
-        return prepared.query(*values)
+        return prepared.query(
+            company,
+            *_values(plan.within),
+            *(plan.keys or ()),
+            *plan.where.values,
+            *values_beside(plan.computed),
+        )
 
-    def _build_record(self, entity_set: EntitySet) -> Prepared:
-        source = self._sources[entity_set]
-        statement = select(*source.row).where(*_under_company(source), source.key == named("key"))
-        return prepare(statement, self._dialect, ("company", "key"))
+    def _build_record(self, shape: RecordShape) -> Prepared:
+        entity_set, beside = shape
+        level = self._levels.level(entity_set)
+        level.holds.append(level.column(0, entity_set.type.key) == named("key"))
+        self._levels.compute(level, entity_set, beside, 0)
+        statement = level.selecting(*row(level, entity_set, beside, ()))
+        return prepare(statement, self._dialect, (COMPANY, "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
-        entity_set, condition, order, seeks, keys, within, skips = shape
-        source, holds = self._conditioned(entity_set, condition, keys, within)
-        statement = select(*source.row).where(*_under_company(source), *holds)
-        names = ["company", "limit", "skip", *_within_names(within)]
+        entity_set, (condition, values), keys, within, beside, terms, seeks, skips = shape
+        level = self._narrowed(entity_set, keys, within)
+        behind = self._levels.compute(level, entity_set, beside, values)
+        self._levels.sort(level, entity_set, terms, behind)
+        self._levels.hold(level, entity_set, condition)
+        columns = order(level, terms)
+        names = [COMPANY, "limit", "skip", *_within_names(within)]
         if seeks:
-            names += [f"seek_{number}" for number in range(len(order))]
-            statement = statement.where(_behind(source, order))
-        names += _key_names(keys)
+            names += [f"seek_{number}" for number in range(len(columns))]
+            level.holds.append(_behind(columns))
         statement = (
-            statement.order_by(
-                *(
-                    source.columns[each.name].desc()
-                    if each.descending
-                    else source.columns[each.name]
-                    for each in order
-                )
-            )
+            level.selecting(*row(level, entity_set, beside, terms))
+            .order_by(*[directed(term, column) for term, column in columns])
             .limit(named("limit"))
             .offset(named("skip") if skips else constant(0))
         )
-        return prepare(statement, self._dialect, names)
+        return prepare(statement, self._dialect, [*names, *_key_names(keys)])
 
     def _build_count(self, shape: CountShape) -> Prepared:
-        entity_set, condition, keys, within = shape
-        source, holds = self._conditioned(entity_set, condition, keys, within)
-        statement = select(func.count()).select_from(source.clause)
-        statement = statement.where(*_under_company(source), *holds)
-        names = ["company", *_within_names(within), *_key_names(keys)]
-        return prepare(statement, self._dialect, names)
+        entity_set, (condition, values), keys, within, beside = shape
+        level = self._narrowed(entity_set, keys, within)
+        self._levels.compute(level, entity_set, beside, values)
+        self._levels.hold(level, entity_set, condition)
+        names = [COMPANY, *_within_names(within), *_key_names(keys)]
+        return prepare(level.selecting(func.count()), self._dialect, names)
 
-    def _conditioned(
-        self, entity_set: EntitySet, condition: Condition | None, keys: Keys, within: Names
-    ) -> tuple[Source, list[ColumnElement[bool]]]:
-        source = self._sources[entity_set]
-        holds: list[ColumnElement[bool]] = []
-        if condition is not None:
-            source, held = conditioned(condition, source, self._tables, self._functions)
-            holds.append(held)
+    def _narrowed(self, entity_set: EntitySet, keys: Keys, within: Names) -> Level:
+        level = self._levels.level(entity_set)
         for name, place in zip(within, _within_names(within), strict=True):
-            holds.append(source.columns[name] == named(place))
+            level.holds.append(level.column(0, name) == named(place))
             if is_free_when_blank(entity_set, name):
                 # its index is partial, and only a statement that says so may use it
-                holds.append(source.columns[name] != BLANK)
+                level.holds.append(level.column(0, name) != BLANK)
         if keys is not None:
             listed = [named(name) for name in _key_names(keys)]
-            holds.append(source.key.in_(listed) if listed else false())
-        return source, holds
+            key = level.column(0, entity_set.type.key)
+            level.holds.append(key.in_(listed) if listed else false())
+        return level
 
 
 def _names(within: Within) -> Names:
@@ -131,16 +163,19 @@ def _key_names(keys: Keys) -> list[str]:
     return [f"key_{number}" for number in range(keys or 0)]
 
 
-def _under_company(source: Source) -> list[ColumnElement[bool]]:
-    return [source.company == named("company")] if source.entity_set.per_company else []
-
-
-def _behind(source: Source, order: tuple[OrderKey, ...]) -> ColumnElement[bool]:
+def _behind(columns: list[tuple[OrderKey | Term, SqlValue]]) -> ColumnElement[bool]:
     """Whether a row stands behind the sought one: by the first key in which they differ."""
     cases: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
-    for number, each in enumerate(order):
-        column, sought = source.columns[each.name], named(f"seek_{number}")
-        cases.append(and_(*equal, column < sought if each.descending else column > sought))
-        equal.append(column == sought)
+    for number, (term, column) in enumerate(columns):
+        sought = named(f"seek_{number}")
+        further = column < sought if term.descending else column > sought
+        same = column == sought
+        if isinstance(term, Term) and term.nullable:
+            # null comes first, and last when the order descends
+            absent, given = column.is_(None), sought.is_not(None)
+            beyond = and_(absent, given) if term.descending else not_(or_(absent, given))
+            further, same = or_(further, beyond), column.is_not_distinct_from(sought)
+        cases.append(and_(*equal, further))
+        equal.append(same)
     return or_(*cases)

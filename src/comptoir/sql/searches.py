@@ -24,8 +24,8 @@ from sqlalchemy import cast as sql_cast
 from comptoir.edm.model import EntitySet
 from comptoir.plan.bound import Found, Matches, Sought
 from comptoir.sql.functions import FunctionTable
+from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import constant, constant_text, named, slot
-from comptoir.sql.source import Source, SqlValue
 from comptoir.sql.tables import COMPANY_ID, Tables
 from comptoir.sql.trigrams import candidates
 
@@ -63,15 +63,15 @@ def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) ->
 
 
 def matches(
-    node: Matches, source: Source, tables: Tables, functions: FunctionTable
+    node: Matches, entity_set: EntitySet, key: SqlValue, tables: Tables, functions: FunctionTable
 ) -> ColumnElement[bool]:
-    """Whether a record of the source is among those that a search finds."""
-    search = _Search(source.entity_set, tables, functions)
-    if not source.entity_set.per_company:
-        return source.key.in_(search.by_records(node.sought, changed=None))
+    """Whether the record of a set that has a key is among those that a search finds."""
+    search = _Search(entity_set, tables, functions)
+    if not entity_set.per_company:
+        return key.in_(search.by_records(node.sought, changed=None))
     changed = search.changed()
     unchanged = search.by_documents(node.sought, changed)
-    return source.key.in_(union_all(unchanged, search.by_records(node.sought, changed)))
+    return key.in_(union_all(unchanged, search.by_records(node.sought, changed)))
 
 
 class _Search:

@@ -37,7 +37,7 @@ def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Sta
     return Statements(
         tables,
         ReadStatements(model, tables, dialect, functions),
-        RelatedStatements(model, tables, dialect, functions),
+        RelatedStatements(tables, dialect, functions),
         WriteStatements(model, tables, dialect),
         ServiceStatements(tables, dialect),
         IndexStatements(model, tables, dialect, functions),

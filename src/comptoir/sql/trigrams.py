@@ -16,6 +16,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Found, Sought
 from comptoir.plan.searches import INDEXED_LENGTH
 from comptoir.sql.functions import TRIGRAMS
+from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import (
     ManyQueries,
     constant,
@@ -24,7 +25,6 @@ from comptoir.sql.prepared import (
     prepare,
     slot,
 )
-from comptoir.sql.source import SqlValue
 
 INDEX = "search_index"
 """The table; FTS5 keeps its content in others whose names begin with this one and `_`."""

@@ -5,9 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from comptoir.errors import NOT_IMPLEMENTED, UNAVAILABLE, OperatorError, Refusal
-from comptoir.plan.searches import fold
-from comptoir.sql.functions import FOLD, LOWER, TRIGRAMS, UPPER
-from comptoir.sql.trigrams import trigrams
+from comptoir.store.sqlite.functions import Connection, register
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +28,7 @@ def database_path(url: str) -> Path:
     return Path(url.removeprefix(SCHEME))
 
 
-def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connection:
+def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     """Open the file; it must exist unless `writes`.
 
     The connection begins no transactions by itself. Raises `OperatorError` when the file cannot
@@ -48,6 +46,7 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connect
             isolation_level=None,
             check_same_thread=False,
             cached_statements=512,
+            factory=Connection,
         )
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         # readers share the operating system's pages instead of copying them one by one
@@ -60,11 +59,7 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> sqlite3.Connect
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
     except sqlite3.Error as fault:
         raise OperatorError(_cannot_open(path, fault)) from fault
-    # deterministic functions are computed once for a constant argument
-    connection.create_function(LOWER, 1, str.lower, deterministic=True)
-    connection.create_function(UPPER, 1, str.upper, deterministic=True)
-    connection.create_function(FOLD, -1, fold, deterministic=True)
-    connection.create_function(TRIGRAMS, 2, trigrams, deterministic=True)
+    register(connection)
     return connection
 
 

@@ -10,8 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 
-from comptoir.edm.primitive import Stored
-from comptoir.plan.read import PagePlan, Row
+from comptoir.plan.read import PagePlan, Row, Seek
 from comptoir.sql.prepared import SHAPES_KEPT, Query
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.protocol import Patience
@@ -86,7 +85,7 @@ class Reader:
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""
-        if query.text in self._slow:
+        if query.costly or query.text in self._slow:
             return None
         self._callbacks = 0
         if not self._in_turn:
@@ -128,7 +127,7 @@ class Reader:
         self._connection.close()
 
 
-def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int, skip: int) -> PagePlan:
+def _part(plan: PagePlan, seek: Seek | None, limit: int, skip: int) -> PagePlan:
     return PagePlan(
         plan.entity_set,
         plan.company,
@@ -139,4 +138,5 @@ def _part(plan: PagePlan, seek: tuple[Stored, ...] | None, limit: int, skip: int
         plan.keys,
         plan.within,
         skip,
+        plan.computed,
     )

@@ -4,6 +4,8 @@ Those literals are cut out of the filter, and what is left is its shape. A shape
 marker in each literal's place; where the markers come out among the values tells where the
 literals of every other filter of the shape go. What texts and Guids hold never decides how a
 filter is bound, which makes this right; other literals stay in the shape, because theirs may.
+Where a text is more than a value (a pattern, the digits of a duration), the filter is its own
+shape.
 """
 
 import re
@@ -11,13 +13,13 @@ from functools import lru_cache
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
-from comptoir.plan.filters import bind_filter
+from comptoir.plan.expressions.filters import bind_filter
+from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.read import Where
-from comptoir.request.expression import ExpressionLimits
 
 SHAPES_KEPT = 1_000
 """How many shapes are kept: a filter of a shape seen before is not bound again."""
@@ -27,8 +29,10 @@ _LITERAL = re.compile(
     r"|(?<![\w'.-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w'.-]))",
     re.ASCII,
 )
+_DECISIVE = re.compile(r"matchespattern|duration\Z", re.IGNORECASE)
 _TEXT_MARKER = "'\ue000{}\ue000'"
 _GUID_MARKER = "ffffffff-ffff-ffff-ffff-{:012x}"
+_BETWEEN = "\1"
 
 
 class _Template(msgspec.Struct, frozen=True):
@@ -39,14 +43,22 @@ class _Template(msgspec.Struct, frozen=True):
     literals: tuple[int | None, ...]
 
 
-def filter_where(entity_set: EntitySet, text: str, limits: ExpressionLimits) -> Where:
-    """What a `$filter` means for a set's records; raises `Refusal` as `bind_filter` does."""
-    parts = _LITERAL.split(text)
+def filter_where(grounds: Grounds, text: str) -> Where:
+    """What a `$filter` means for a set's records; raises `Refusal` as `bind_filter` does.
+
+    `NOW` stands among the values for the instant of the request.
+    """
+    grounds = grounds.of(text)
+    texts = text
+    if grounds.aliases:
+        texts = _BETWEEN.join([text, *[alias for _, alias in grounds.aliases]])
+    parts = _LITERAL.split(texts)
     literals = parts[1::2]
     kinds = tuple([literal[0] == "'" for literal in literals])
-    template = _template(entity_set, tuple(parts[::2]), kinds, limits)
-    if template is None or "\0" in text:
-        return bind_filter(entity_set, text, limits)
+    names = tuple([name for name, _ in grounds.aliases])
+    template = _template(_without_aliases(grounds), names, tuple(parts[::2]), kinds)
+    if template is None or "\0" in texts:
+        return _whole(grounds, text)
     values = [
         literal[1:-1].replace("''", "'") if literal[0] == "'" else literal.lower()
         for literal in literals
@@ -63,10 +75,21 @@ def filter_where(entity_set: EntitySet, text: str, limits: ExpressionLimits) -> 
 
 
 @lru_cache(SHAPES_KEPT)
+def _whole(grounds: Grounds, text: str) -> Where:
+    """A filter that is its own shape."""
+    return bind_filter(grounds, text)
+
+
+@lru_cache(SHAPES_KEPT)
 def _template(
-    entity_set: EntitySet, rest: tuple[str, ...], kinds: tuple[bool, ...], limits: ExpressionLimits
+    grounds: Grounds, names: tuple[str, ...], rest: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> _Template | None:
-    """The template of a shape; None for one that is refused, which the filter itself must be."""
+    """The template of a shape; None for one that is refused, or that the texts decide about.
+
+    `names` are those of the aliases, whose texts stand behind the filter's own.
+    """
+    if any(_DECISIVE.search(part) for part in rest):
+        return None
     markers = [
         (_TEXT_MARKER if is_text else _GUID_MARKER).format(number)
         for number, is_text in enumerate(kinds)
@@ -74,8 +97,12 @@ def _template(
     marked = rest[0] + "".join(
         marker + part for marker, part in zip(markers, rest[1:], strict=True)
     )
+    text, *aliases = marked.split(_BETWEEN)
+    if len(aliases) != len(names):
+        return None
+    held = tuple(zip(names, aliases, strict=True))
     try:
-        where = bind_filter(entity_set, marked, limits)
+        where = bind_filter(msgspec.structs.replace(grounds, aliases=held), text)
     except Refusal:
         return None
     numbers: dict[Stored, int] = {
@@ -84,3 +111,12 @@ def _template(
     return _Template(
         where.condition, where.values, tuple([numbers.get(value) for value in where.values])
     )
+
+
+def _without_aliases(grounds: Grounds) -> Grounds:
+    return msgspec.structs.replace(grounds, aliases=()) if grounds.aliases else grounds
+
+
+def dated(values: tuple[Stored, ...], now: str) -> tuple[Stored, ...]:
+    """Values with the instant of the request where `NOW` stands for it."""
+    return tuple([now if value is NOW else value for value in values])

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Slot
 
+NOW = "\0now"
+"""Stands among values for the instant of the request, which no text can be: it holds a NUL."""
+
 
 class Slots:
     """Collects values in the order in which the binding meets them."""

@@ -5,8 +5,8 @@ import re
 from comptoir.edm.model import PairFilter
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Carries, Condition
+from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.faults import FILTER, misused
-from comptoir.plan.slots import Slots
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 

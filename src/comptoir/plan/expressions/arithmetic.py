@@ -1,0 +1,181 @@
+"""Arithmetic (OData URL Conventions 4.01, section 5.1.1.2): exact, or refused.
+
+Whole numbers have 64 bits, Decimals 13 digits before the point: a result beyond is a fault of the
+request. What the size of the operands shows to fit is computed by the database itself.
+"""
+
+from collections.abc import Callable
+
+from comptoir.plan.bound import Function, Null, Value
+from comptoir.plan.expressions.kinds import (
+    DAYS,
+    EXACT,
+    MOMENTS,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    NOTHING,
+    NUMBERS,
+    SPANS,
+    WHOLE,
+    WIDE,
+    Kind,
+    Typed,
+)
+from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.request.expression.tree import Binary, BinaryOperator, Unary
+
+ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
+
+_UNIT = 100_000
+_LARGEST_SCALED = MOST_DECIMAL // _UNIT
+
+_SIZES: dict[str, Callable[[int, int], int]] = {
+    "add": int.__add__,
+    "sub": int.__add__,
+    "mul": int.__mul__,
+    "div": lambda left, _: left,
+    "mod": min,
+}
+
+_TEMPORAL: dict[tuple[str, Kind, Kind], tuple[str, Kind]] = {
+    ("add", SPANS, SPANS): ("add_decimal", SPANS),
+    ("sub", SPANS, SPANS): ("sub_decimal", SPANS),
+    ("add", MOMENTS, SPANS): ("add_moment", MOMENTS),
+    ("sub", MOMENTS, SPANS): ("sub_moment", MOMENTS),
+    ("sub", MOMENTS, MOMENTS): ("between_moments", SPANS),
+    ("add", DAYS, SPANS): ("add_date", DAYS),
+    ("sub", DAYS, SPANS): ("sub_date", DAYS),
+    ("sub", DAYS, DAYS): ("between_dates", SPANS),
+}
+"""Operator and kinds of operands to function and kind of result."""
+
+
+def bind_arithmetic(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
+    """The value of an arithmetic operation; raises `Refusal` (400) for types that do not go."""
+    first, second = terms.settled(left), terms.settled(right)
+    if first.kind is NOTHING or second.kind is NOTHING:
+        return _of_null(terms, node, first, second)
+    if first.kind in NUMBERS and second.kind in NUMBERS:
+        if second.literal == 0 and node.operator in ("div", "divby", "mod"):
+            raise terms.misused(right.node, f"{node.operator} by zero has no result.")
+        return compute(node.operator, first, second)
+    if SPANS in (first.kind, second.kind):
+        scaled = _scaled_span(node.operator, first, second)
+        if scaled is not None:
+            if second.literal == 0 and node.operator != "mul":
+                raise terms.misused(right.node, f"{node.operator} by zero has no result.")
+            return scaled
+    found = _TEMPORAL.get((node.operator, first.kind, second.kind))
+    if found is None:
+        raise terms.misused(
+            node,
+            f"{node.operator} does not apply to {first.kind.expected} ({name_of(left.node)}) and "
+            f"{second.kind.expected} ({name_of(right.node)}).",
+        )
+    name, kind = found
+    return Typed(
+        Function(name, (first.value, second.value)), kind, first.nullable or second.nullable
+    )
+
+
+def bind_negation(terms: Terms, node: Unary, operand: Operand) -> Typed:
+    """The value of a unary minus."""
+    typed = terms.settled(operand)
+    if typed.kind is NOTHING:
+        return typed
+    if typed.kind not in NUMBERS and typed.kind is not SPANS:
+        raise terms.misused(
+            node, f"{name_of(operand.node)} is {typed.kind.expected} and has no negative."
+        )
+    name = "negate_wide" if typed.kind is WIDE else "negate"
+    return Typed(Function(name, (typed.value,)), typed.kind, typed.nullable, typed.most)
+
+
+def compute(operator: str, left: Typed, right: Typed) -> Typed:
+    """An operation on two numbers."""
+    nullable = left.nullable or right.nullable
+    if operator == "divby":
+        left, right, operator = as_decimal(left), as_decimal(right), "div"
+    if left.kind is WHOLE and right.kind is WHOLE:
+        return _whole(operator, left, right, nullable=nullable)
+    if operator == "mul" and WIDE not in (left.kind, right.kind):
+        if left.kind is WHOLE:
+            left, right = right, left
+        if right.kind is WHOLE:
+            return _decimal("mul", left, right, nullable=nullable)
+    if operator == "div":
+        left, right = as_decimal(left), as_decimal(right)
+        return Typed(Function("div_decimal", (left.value, right.value)), EXACT, nullable)
+    if operator == "mul" or WIDE in (left.kind, right.kind):
+        values = (as_decimal(left).value, as_decimal(right).value)
+        return Typed(Function(f"{operator}_wide", values), WIDE, nullable)
+    return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
+
+
+def as_decimal(typed: Typed) -> Typed:
+    """A number as a Decimal; one that is Decimal or wide stays what it is."""
+    if typed.kind is not WHOLE:
+        return typed
+    fits = typed.most <= _LARGEST_SCALED
+    name = "scale" if fits else "scale_checked"
+    most = min(typed.most * _UNIT, MOST_DECIMAL)
+    literal = None if typed.literal is None or not fits else typed.literal * _UNIT
+    return Typed(Function(name, (typed.value,)), EXACT, typed.nullable, most, literal)
+
+
+def as_wide(typed: Typed) -> Typed:
+    """A number as a wide one."""
+    if typed.kind is WIDE:
+        return typed
+    return Typed(Function("widen", (as_decimal(typed).value,)), WIDE, typed.nullable)
+
+
+def narrowed(typed: Typed) -> Typed:
+    """A number as it is given out: a wide one must have no more than 5 decimals."""
+    if typed.kind is not WIDE:
+        return typed
+    return Typed(Function("narrow", (typed.value,)), EXACT, typed.nullable)
+
+
+def _whole(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
+    most = _SIZES[operator](left.most, right.most)
+    fits = most <= MOST_WHOLE
+    if operator in ("div", "mod"):
+        fits = bool(right.literal)
+    name = f"{operator}_native" if fits else f"{operator}_whole"
+    values = (left.value, right.value)
+    return Typed(Function(name, values), WHOLE, nullable, min(most, MOST_WHOLE))
+
+
+def _decimal(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
+    most = _SIZES[operator](left.most, right.most)
+    fits = most <= MOST_DECIMAL
+    if operator == "mod":
+        fits = bool(right.literal)
+    name = f"{operator}_native" if fits else f"{operator}_decimal"
+    values = (left.value, right.value)
+    return Typed(Function(name, values), EXACT, nullable, min(most, MOST_DECIMAL))
+
+
+def _scaled_span(operator: str, left: Typed, right: Typed) -> Typed | None:
+    """A duration times a number, or divided by one; None for other operands."""
+    nullable = left.nullable or right.nullable
+    if operator == "mul" and right.kind is SPANS:
+        left, right = right, left
+    if left.kind is not SPANS or right.kind not in NUMBERS:
+        return None
+    values: tuple[Value, ...] = (left.value, as_decimal(right).value)
+    if operator == "mul":
+        return Typed(Function("narrow", (Function("mul_wide", values),)), SPANS, nullable)
+    if operator in ("div", "divby"):
+        return Typed(Function("div_decimal", values), SPANS, nullable)
+    return None
+
+
+def _of_null(terms: Terms, node: Binary, first: Typed, second: Typed) -> Typed:
+    """Null with something: null, as long as the something can be computed with."""
+    for typed in (first, second):
+        if typed.kind not in NUMBERS and typed.kind not in (NOTHING, SPANS, DAYS, MOMENTS):
+            raise terms.misused(node, f"{node.operator} does not apply to {typed.kind.expected}.")
+    kind = next((each.kind for each in (first, second) if each.kind is not NOTHING), NOTHING)
+    return Typed(Null(), kind, nullable=True)

@@ -1,0 +1,149 @@
+"""`cast` and `isof` (OData URL Conventions 4.01, section 5.1.1.10): a cast that fails is null."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from comptoir.edm.duration import DURATION, TIME_OF_DAY
+from comptoir.edm.model import NAMESPACE
+from comptoir.edm.number import DECIMAL, INT32, INT64
+from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.text import TEXT
+from comptoir.plan.bound import Constant, Function, IsNull, Not, Null
+from comptoir.plan.expressions.arithmetic import as_decimal
+from comptoir.plan.expressions.kinds import (
+    EXACT,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    NOTHING,
+    NUMBERS,
+    SPANS,
+    TRUTH,
+    WHOLE,
+    WIDE,
+    WORDS,
+    Typed,
+    kind_of,
+)
+from comptoir.plan.expressions.terms import Operand, Terms
+from comptoir.request.expression.tree import Call, Literal, Node, Path
+
+_TYPES: Mapping[str, PrimitiveType] = MappingProxyType(
+    {
+        each.edm_name: each
+        for each in (
+            TEXT,
+            INT32,
+            INT64,
+            DECIMAL,
+            BOOLEAN,
+            GUID,
+            DATE,
+            INSTANT,
+            TIME_OF_DAY,
+            DURATION,
+        )
+    }
+)
+_BEYOND = re.compile(
+    r"Edm\.(Binary|Byte|Double|Int16|SByte|Single|Stream|Untyped|(Primitive|Complex|Entity)Type"
+    r"|Geo(graphy|metry)((Multi)?(Point|LineString|Polygon)|Collection)?)"
+)
+"""The types that OData has and this service has not."""
+
+_PARSED = {
+    INT32: "int32_of_text",
+    INT64: "int64_of_text",
+    DECIMAL: "decimal_of_text",
+    BOOLEAN: "boolean_of_text",
+    GUID: "guid_of_text",
+    DATE: "date_of_text",
+    INSTANT: "instant_of_text",
+    TIME_OF_DAY: "time_of_text",
+    DURATION: "duration_of_text",
+}
+"""Type to the function that reads it from text, null where the text is none."""
+
+
+def bind_cast(terms: Terms, node: Call, operand: Operand) -> Typed:
+    """A value cast to the type that the last argument names."""
+    wanted = primitive_named(terms, node.arguments[-1])
+    held = terms.settled(operand)
+    kind = kind_of(wanted)
+    if held.kind is NOTHING:
+        return Typed(Null(), kind, nullable=True, own_type=wanted)
+    if held.kind in NUMBERS and kind in NUMBERS:
+        return _number(held, wanted)
+    if held.kind is kind:
+        return held
+    if kind is WORDS:
+        return Typed(Function(_printing(held), (held.value,)), WORDS, held.nullable)
+    if held.kind is WORDS:
+        function = Function(_PARSED[wanted], (held.value,))
+        return Typed(function, kind, nullable=True, most=_most(wanted), own_type=wanted)
+    return Typed(Null(), kind, nullable=True, own_type=wanted)
+
+
+def bind_isof(terms: Terms, node: Call, operand: Operand) -> Typed:
+    """Whether a value is of the type that the last argument names; null is of none."""
+    wanted = primitive_named(terms, node.arguments[-1])
+    held = terms.settled(operand)
+    if held.kind is NOTHING or held.type.edm_name != wanted.edm_name:
+        return Typed(Constant(value=False), TRUTH)
+    if held.nullable:
+        return Typed(Not(IsNull(held.value)), TRUTH)
+    return Typed(Constant(value=True), TRUTH)
+
+
+def primitive_named(terms: Terms, node: Node) -> PrimitiveType:
+    """The primitive type that a path names; raises `Refusal`: 400, 501 for one not supported."""
+    if isinstance(node, Path) and len(node.segments) == 1:
+        name = node.segments[0]
+        found = _TYPES.get(name)
+        if found is not None:
+            return found
+        if _BEYOND.fullmatch(name):
+            raise terms.unsupported(node, f"the type {name}")
+        if name.startswith(f"{NAMESPACE}."):
+            raise terms.misused(node, f"{name[:100]} is the type of records, not of a value.")
+    shown = "/".join(node.segments)[:60] if isinstance(node, Path) else "this"
+    if isinstance(node, Literal):
+        shown = node.text[:60]
+    raise terms.misused(
+        node, f"{shown} names no type. Write one such as Edm.String, without quotes."
+    )
+
+
+def _number(held: Typed, wanted: PrimitiveType) -> Typed:
+    if wanted is DECIMAL:
+        if held.kind is WHOLE:
+            return as_decimal(held)
+        if held.kind is EXACT:
+            return held
+        return Typed(Function("rounded_decimal", (held.value,)), EXACT, nullable=True)
+    if held.kind is WHOLE and (wanted is INT64 or held.most <= INT32.maximum + 1):
+        return Typed(held.value, WHOLE, held.nullable, held.most, held.literal, wanted)
+    suffix = "whole" if held.kind is WHOLE else "decimal"
+    name = f"{'int32' if wanted is INT32 else 'int64'}_of_{suffix}"
+    value = Function(name, (held.value,))
+    return Typed(value, WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
+
+
+def _most(wanted: PrimitiveType) -> int:
+    if wanted is INT32:
+        return INT32.maximum + 1
+    return MOST_WHOLE if wanted is INT64 else MOST_DECIMAL
+
+
+def _printing(held: Typed) -> str:
+    if held.kind in (EXACT, WIDE):
+        return "text_of_decimal"
+    if held.kind is WHOLE:
+        return "text_of_whole"
+    if held.kind is TRUTH:
+        return "text_of_boolean"
+    if held.kind is SPANS:
+        return "text_of_duration"
+    return "text_of_text"

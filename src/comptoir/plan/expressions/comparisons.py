@@ -1,0 +1,161 @@
+"""Comparisons and `in` (OData URL Conventions 4.01, section 5.1.1.1): types and null checked."""
+
+from collections.abc import Sequence
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import (
+    Comparison,
+    Constant,
+    IsNull,
+    Junction,
+    Not,
+    OneOf,
+    Value,
+)
+from comptoir.plan.expressions.arithmetic import as_decimal, as_wide
+from comptoir.plan.expressions.kinds import (
+    EXACT,
+    NOTHING,
+    NUMBERS,
+    TRUTH,
+    WIDE,
+    Kind,
+    Typed,
+)
+from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node
+
+COMPARING: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+_FLIPPED: dict[str, str] = {
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "gt",
+    "gt": "lt",
+    "le": "ge",
+    "ge": "le",
+}
+_EQUAL = ("eq", "le", "ge")
+
+
+def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
+    """What a comparison means; raises `Refusal` (400) for types that do not compare."""
+    operator: str = node.operator
+    if left.typed is None and (right.typed is not None or _is_null(left.node)):
+        left, right, operator = right, left, _FLIPPED[operator]
+    if _is_null(right.node):
+        return _with_null(terms, operator, left)
+    if isinstance(right.node, Literal) and right.typed is None:
+        if left.typed is None:
+            left = Operand(left.node, terms.settled(left))
+        held = terms.settled(left)
+        if held.kind is not NOTHING:
+            return _with_literal(terms, operator, held, right.node)
+    first, second = terms.settled(left), terms.settled(right)
+    first, second = alike(terms, node, (left.node, first), (right.node, second))
+    return compared(operator, first, second)
+
+
+def compared(operator: str, first: Typed, second: Typed) -> Typed:
+    """The comparison of two values of one kind; it is never null itself."""
+    nullable = first.nullable or second.nullable
+    comparison = Comparison(operator, first.value, second.value, nullable)
+    if operator in ("le", "ge") and first.nullable and second.nullable:
+        both = Junction("and", (IsNull(first.value), IsNull(second.value)))
+        return Typed(Junction("or", (comparison, both)), TRUTH)
+    return Typed(comparison, TRUTH)
+
+
+def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand]) -> Typed:
+    """Whether a value is one of a list's; raises `Refusal` (400) for types that do not compare."""
+    if left.typed is None:
+        left = Operand(left.node, terms.settled(left))
+    held = terms.settled(left)
+    computed = [each for each in items if each.typed is not None]
+    for each in computed:
+        held, _ = alike(terms, node, (left.node, held), (each.node, terms.settled(each)))
+    literals: dict[Stored, None] = {}
+    has_null = False
+    for each in items:
+        if isinstance(each.node, Literal) and each.typed is None:
+            if _is_null(each.node):
+                has_null = True
+            elif held.kind is NOTHING:
+                terms.settled(each)
+            else:
+                bound = terms.literal(each.node, held.kind)
+                if bound.stored is not None and bound.exact:
+                    literals[bound.stored] = None
+    values: list[Value] = list(terms.slots.add_list(list(literals))) if literals else []
+    nullable = held.nullable
+    for each in computed:
+        _, item = alike(terms, node, (left.node, held), (each.node, terms.settled(each)))
+        nullable = nullable or item.nullable
+        values.append(item.value)
+    listed: list[Value] = [OneOf(held.value, tuple(values), nullable)] if values else []
+    if has_null and held.nullable:
+        listed.append(IsNull(held.value))
+    if not listed:
+        return Typed(Constant(value=False), TRUTH)
+    return Typed(listed[0] if len(listed) == 1 else Junction("or", tuple(listed)), TRUTH)
+
+
+def alike(
+    terms: Terms, node: Node, left: tuple[Node, Typed], right: tuple[Node, Typed]
+) -> tuple[Typed, Typed]:
+    """Two values in the kind that holds both; raises `Refusal` (400) when none does."""
+    first, second = left[1], right[1]
+    if first.kind is second.kind or NOTHING in (first.kind, second.kind):
+        return first, second
+    if first.kind in NUMBERS and second.kind in NUMBERS:
+        kind = WIDE if WIDE in (first.kind, second.kind) else EXACT
+        return as_kind(first, kind), as_kind(second, kind)
+    raise terms.misused(
+        node,
+        f"{name_of(left[0])} is {first.kind.expected} and {name_of(right[0])} is "
+        f"{second.kind.expected}; the two do not go together.",
+    )
+
+
+def as_kind(typed: Typed, kind: Kind) -> Typed:
+    """A number in a kind that holds it; any other value as it is."""
+    if typed.kind is kind or kind not in NUMBERS:
+        return typed
+    return as_wide(typed) if kind is WIDE else as_decimal(typed)
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Literal) and node.kind == "null"
+
+
+def _with_null(terms: Terms, operator: str, operand: Operand) -> Typed:
+    typed = terms.settled(operand)
+    if typed.kind is NOTHING or not typed.nullable or operator in ("lt", "gt"):
+        holds = operator in _EQUAL if typed.kind is NOTHING else operator == "ne"
+        return Typed(Constant(holds), TRUTH)
+    absent = IsNull(typed.value)
+    return Typed(Not(absent) if operator == "ne" else absent, TRUTH)
+
+
+def _with_literal(terms: Terms, operator: str, held: Typed, literal: Literal) -> Typed:
+    if held.kind is TRUTH and literal.kind == "boolean" and operator in ("eq", "ne"):
+        expected = (literal.text == "true") == (operator == "eq")
+        if not held.nullable:
+            return held if expected else Typed(negated(held.value), TRUTH)
+        return compared(operator, held, Typed(Constant(literal.text == "true"), TRUTH))
+    if held.kind is TRUTH:
+        terms.literal(literal, held.kind)
+        return compared(operator, held, Typed(Constant(literal.text == "true"), TRUTH))
+    bound = terms.literal(literal, held.kind)
+    if bound.stored is None:
+        return Typed(Constant(operator == "ne"), TRUTH)
+    if not bound.exact:
+        if operator in ("eq", "ne"):
+            return Typed(Constant(operator == "ne"), TRUTH)
+        operator = "le" if operator in ("lt", "le") else "gt"
+    return compared(operator, held, Typed(terms.slots.add(bound.stored), held.kind))
+
+
+def negated(condition: Value) -> Value:
+    """The condition that holds when this one does not."""
+    return condition.operand if isinstance(condition, Not) else Not(condition)

@@ -1,0 +1,62 @@
+"""`$compute` bound to a kind: values beside the properties of a record."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from comptoir.plan.bound import Field
+from comptoir.plan.expressions.arithmetic import narrowed
+from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.kinds import RECORD, Typed, typed_property
+from comptoir.plan.faults import misused, unsupported
+from comptoir.plan.read import Computed, ComputedProperty
+from comptoir.request.compute import COMPUTE, parse_compute
+from comptoir.request.expression import print_expression
+
+COMPUTES_KEPT = 500
+"""How many are kept: what was asked for before is not bound again."""
+
+
+@lru_cache(COMPUTES_KEPT)
+def bind_compute(grounds: Grounds, text: str) -> Computed:
+    """What the items of `$compute` mean for a set's records.
+
+    Raises `Refusal`: 400 with the place of the fault, a name that a property has included, 501
+    for what is not supported.
+    """
+    kind = grounds.entity_set.type
+    computed: list[ComputedProperty] = []
+    for item in parse_compute(text, grounds.limits, COMPUTE):
+        if item.alias in kind.by_name or item.alias in kind.related:
+            raise misused(
+                COMPUTE,
+                item.position,
+                f"{item.alias} is a property of {kind.name} already. Choose another name.",
+            )
+        node = grounds.resolved(item.expression, text)
+        binder = Binder(grounds.model, grounds.entity_set, COMPUTE)
+        typed = narrowed(binder.value(node))
+        if typed.kind is RECORD:
+            raise unsupported(COMPUTE, node.position, "a record as a computed value")
+        computed.append(
+            ComputedProperty(
+                item.alias,
+                typed.value,
+                typed.type,
+                typed.nullable,
+                print_expression(node),
+                tuple(binder.slots.values),
+            )
+        )
+    return tuple(computed)
+
+
+def computed_names(computed: Computed) -> Mapping[str, Typed]:
+    """Computed properties as names that other options may use."""
+    return MappingProxyType(
+        {
+            each.name: typed_property(Field(each.name), each.type, nullable=each.nullable)
+            for each in computed
+        }
+    )

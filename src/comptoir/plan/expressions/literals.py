@@ -1,0 +1,106 @@
+"""Literals of an expression as values that go with a property's stored form."""
+
+import re
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+
+import msgspec
+
+from comptoir.edm.number import SCALE
+from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.plan.expressions.kinds import (
+    EXACT,
+    MOMENTS,
+    MOST_WHOLE,
+    NUMBERS,
+    SPANS,
+    TIMES,
+    WHOLE,
+    WIDE,
+    WORDS,
+    Kind,
+)
+from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE, wide_text
+from comptoir.request.expression.tree import Literal
+
+# what no stored number reaches: 64-bit columns compare with it all the same
+_BEYOND = 4 * 10**18
+
+_BEYOND_DIGITS = 18
+
+_FINER = {
+    MOMENTS: re.compile(r"\.\d{3}\d*[1-9]"),
+    TIMES: re.compile(r"\.\d{3}\d*[1-9]"),
+    SPANS: re.compile(rf"\.\d{{{SCALE}}}\d*[1-9]"),
+}
+"""A fraction of a second with digits, other than zeros, behind those that are stored."""
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """A literal's stored form; `exact` is False for one that lies between two that can be stored.
+
+    In that case `stored` is the one below it. None, for NaN, compares with nothing.
+    """
+
+    stored: Stored | None
+    exact: bool = True
+
+
+def bind_literal(literal: Literal, kind: Kind) -> Bound | None:
+    """A literal as a value of a kind; None when it does not go with the kind.
+
+    Raises `ValueFault` for a value of the right kind that does not exist (30 February).
+    """
+    if literal.kind not in kind.literals:
+        return None
+    if kind in NUMBERS:
+        return _number(literal.text, kind)
+    # a longer text than a property holds equals none of them, and is no fault in a filter
+    if kind is WORDS:
+        if "\0" in literal.text:
+            raise ValueFault("holds a NUL character, which no text holds.")
+        return Bound(literal.text)
+    finer = _FINER[kind].search(literal.text) if kind in _FINER else None
+    stored = kind.type.from_text(literal.text)
+    if finer is not None and isinstance(stored, int) and literal.text.startswith("-"):
+        stored -= 1
+    return Bound(stored, exact=finer is None)
+
+
+def _number(text: str, kind: Kind) -> Bound:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueFault("has an exponent of too many digits.") from None
+    if number.is_nan():
+        return Bound(None)
+    if kind is WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
+        return _beyond_64_bits(number)
+    scale = WIDE_SCALE if kind is WIDE else SCALE if kind is EXACT else 0
+    bound = _scaled(number, scale, len(text), 12 if kind is WIDE else 17 - scale)
+    if kind is not WIDE or bound.stored is None:
+        return bound
+    units = max(-LARGEST, min(LARGEST, int(bound.stored)))
+    return Bound(wide_text(units), bound.exact)
+
+
+def _beyond_64_bits(number: Decimal) -> Bound:
+    if number.adjusted() == _BEYOND_DIGITS and abs(number) <= MOST_WHOLE:
+        below = int(number.to_integral_value(ROUND_FLOOR))
+        return Bound(below, exact=below == number)
+    return Bound(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
+
+
+def _scaled(number: Decimal, scale: int, digits: int, most: int) -> Bound:
+    if not number:
+        return Bound(0)
+    if number.is_infinite() or number.adjusted() > most:
+        if not scale:
+            return Bound(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
+        beyond = LARGEST if scale == WIDE_SCALE else _BEYOND
+        return Bound(beyond if number > 0 else -beyond)
+    if number.adjusted() < -40:
+        return Bound(0 if number > 0 else -1, exact=False)
+    # as many digits as were sent, so that none is rounded
+    scaled = number.scaleb(scale, Context(prec=digits))
+    below = int(scaled.to_integral_value(rounding=ROUND_FLOOR))
+    return Bound(below, exact=below == scaled)

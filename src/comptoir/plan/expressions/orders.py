@@ -1,0 +1,63 @@
+"""`$orderby` bound to a kind: properties and expressions, each up or down."""
+
+from functools import lru_cache
+
+from comptoir.edm.model import Model
+from comptoir.edm.text import Text
+from comptoir.plan.bound import Field
+from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.computes import computed_names
+from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.kinds import NOTHING, WIDE
+from comptoir.plan.faults import ORDERBY, unsupported
+from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
+from comptoir.request.expression import parse_orderby
+from comptoir.request.expression.tree import Node, Path, walk
+
+ORDERS_KEPT = 500
+"""How many orders are kept: one that was asked for before is not bound again."""
+
+
+@lru_cache(ORDERS_KEPT)
+def bind_orderby(grounds: Grounds, text: str) -> Order:
+    """The total order that `$orderby` asks for: its keys, then the key of the kind.
+
+    A key that comes again sorts nothing and is left out. Raises `Refusal`: 400 with the place of
+    the fault, 501 for an expression that is not supported.
+    """
+    model, entity_set = grounds.model, grounds.entity_set
+    names = computed_names(grounds.computed)
+    keys: dict[object, OrderKey | OrderTerm] = {}
+    for item in parse_orderby(text, grounds.limits, ORDERBY):
+        node = grounds.resolved(item.expression, text)
+        _refuse_unlimited(model, node)
+        binder = Binder(model, entity_set, ORDERBY, names)
+        typed = binder.value(node)
+        value = typed.value
+        if isinstance(value, Field) and value.name in entity_set.type.by_name:
+            keys.setdefault(value, OrderKey(value.name, item.descending))
+            continue
+        if typed.kind is NOTHING:
+            continue
+        is_text = typed.kind is WIDE or isinstance(typed.type.default, str)
+        term = OrderTerm(
+            value, is_text, typed.nullable, item.descending, tuple(binder.slots.values)
+        )
+        keys.setdefault((value, term.values), term)
+    return default_order(entity_set, tuple(keys.values()))
+
+
+def _refuse_unlimited(model: Model, expression: Node) -> None:
+    """Refuse to sort by texts of any length, which a link to the next page could not carry."""
+    for node, _ in walk(expression):
+        if isinstance(node, Path) and node.segments[-1] in _unlimited(model):
+            raise unsupported(ORDERBY, node.position, f"sorting by {node.segments[-1]}")
+
+
+def _unlimited(model: Model) -> frozenset[str]:
+    return frozenset(
+        each.name
+        for entity_set in model.sets
+        for each in entity_set.type.properties
+        if isinstance(each.type, Text) and each.type.max_length is None
+    )

@@ -1,0 +1,150 @@
+"""Paths bound to the model: to a value of a record, of a related record, or to related records."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from comptoir.edm.model import NAMESPACE, EntitySet, Model
+from comptoir.plan.bound import CountOf, Field, Member, Related, Step, Value
+from comptoir.plan.expressions.kinds import RECORD, WHOLE, Typed, typed_property
+from comptoir.plan.expressions.terms import Terms
+from comptoir.plan.faults import unknown_name
+from comptoir.request.expression.tree import Path
+
+MOST_STEPS = 8
+"""How many navigation properties a path follows."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a path begins or has come to: records of a set.
+
+    `base` is the number of the step that they stand for, 0 for the record that is asked about;
+    `steps` lead there, and `many` says that they lead to more than one record.
+    """
+
+    entity_set: EntitySet
+    base: int = 0
+    steps: tuple[Step, ...] = ()
+    many: bool = False
+
+    @property
+    def number(self) -> int:
+        """The number of the step that the records stand for."""
+        return self.steps[-1].number if self.steps else self.base
+
+
+class Paths:
+    """Binds the paths of one expression, counting the steps that they take."""
+
+    def __init__(
+        self, terms: Terms, model: Model, root: EntitySet, computed: Mapping[str, Typed]
+    ) -> None:
+        self._terms = terms
+        self._model = model
+        self._computed = computed
+        self._steps = 0
+        self.root = Place(root)
+        self.variables: dict[str, Place] = {}
+
+    def value(self, path: Path) -> Typed:
+        """The value that a path leads to; raises `Refusal` when it leads to none."""
+        if len(path.segments) == 1 and path.segments[0] in self._computed:
+            return self._computed[path.segments[0]]
+        place, rest = self.place(path)
+        if not rest:
+            return self._record(path, place)
+        name, *beyond = rest
+        if name == "$count" and place.many:
+            return Typed(CountOf(place.steps), WHOLE, most=2**53)
+        held = place.entity_set.type.by_name.get(name)
+        if held is None:
+            raise self._unknown(path, place, name)
+        if place.many:
+            raise self._terms.misused(
+                path,
+                f"{_shown(path)} leads to several records. Ask with any or all, or for $count.",
+            )
+        if held.secret:
+            raise self._terms.misused(path, f"{name} is secret and cannot be queried.")
+        if beyond == ["$count"]:
+            raise self._unknown(path, place, "$count")
+        if beyond:
+            raise self._terms.unsupported(path, f"the path {_shown(path)}")
+        value: Value = Member(place.number, name) if place.number else Field(name)
+        if place.steps:
+            value = Related(place.steps, value)
+        return typed_property(value, held.type, nullable=bool(place.steps))
+
+    def records(self, path: Path) -> Place:
+        """The related records that a path leads to; raises `Refusal` when it leads to others."""
+        place, rest = self.place(path)
+        if rest:
+            if rest[0] in place.entity_set.type.by_name or rest[0] == "$count":
+                raise self._terms.misused(path, f"{_shown(path)} leads to no collection.")
+            raise self._unknown(path, place, rest[0])
+        if not place.many:
+            raise self._terms.misused(path, f"{_shown(path)} leads to no collection.")
+        return place
+
+    def place(self, path: Path) -> tuple[Place, tuple[str, ...]]:
+        """The records that a path leads to, as far as it follows relations, and what is left."""
+        segments = path.segments
+        place = self.root
+        if segments[0] in self.variables:
+            place, segments = self.variables[segments[0]], segments[1:]
+        elif segments[0] in ("$this", "$root"):
+            raise self._terms.unsupported(path, segments[0])
+        elif segments[0] == "$it":
+            segments = segments[1:]
+        while segments:
+            kind = place.entity_set.type
+            if "." in segments[0]:
+                self._check_type(path, place, segments[0])
+            elif segments[0] in kind.related and not place.many:
+                place = self._followed(path, place, segments[0])
+            else:
+                break
+            segments = segments[1:]
+        return place, segments
+
+    def _followed(self, path: Path, place: Place, name: str) -> Place:
+        navigation = place.entity_set.type.related[name]
+        if len(place.steps) == MOST_STEPS:
+            raise self._terms.unsupported(path, f"a path of more than {MOST_STEPS} relations")
+        self._steps += 1
+        target = self._model.by_name[navigation.target]
+        step = Step(place.number, self._steps, navigation, target)
+        return Place(target, place.base, (*place.steps, step), navigation.collection)
+
+    def _check_type(self, path: Path, place: Place, name: str) -> None:
+        own = f"{NAMESPACE}.{place.entity_set.type.name}"
+        if name == own:
+            return
+        known = [f"{NAMESPACE}.{each.type.name}" for each in self._model.sets]
+        if name in known:
+            raise self._terms.misused(path, f"{name} is not the type of a {own}.")
+        raise unknown_name(self._terms.option, path.position, name, "type", known)
+
+    def _record(self, path: Path, place: Place) -> Typed:
+        if not place.steps:
+            raise self._terms.unsupported(path, f"the record {_shown(path)} as a value")
+        if place.many:
+            raise self._terms.misused(
+                path,
+                f"{_shown(path)} leads to several records. Ask with any or all, or for $count.",
+            )
+        key = place.entity_set.type.key
+        return Typed(Related(place.steps, Member(place.number, key)), RECORD, nullable=True)
+
+    def _unknown(self, path: Path, place: Place, name: str) -> Exception:
+        kind = place.entity_set.type
+        if name.startswith("$"):
+            return self._terms.misused(path, f"{_shown(path)} is no collection to count.")
+        known = [*kind.by_name, *kind.related, *self._computed]
+        return unknown_name(
+            self._terms.option, path.position, name, f"property of {kind.name}", known
+        )
+
+
+def _shown(path: Path) -> str:
+    return "/".join(path.segments)[:100]

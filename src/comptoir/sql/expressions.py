@@ -1,0 +1,292 @@
+"""Bound expressions to SQL, over the records that are asked about and those related to them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal_column,
+    not_,
+    or_,
+    true,
+    type_coerce,
+)
+
+from comptoir.edm.model import EntitySet
+from comptoir.plan.bound import (
+    Carries,
+    Choice,
+    Comparison,
+    Constant,
+    CountOf,
+    Exists,
+    Field,
+    Function,
+    IsNull,
+    Junction,
+    Matches,
+    Member,
+    Not,
+    Null,
+    OneOf,
+    Related,
+    Slot,
+    Step,
+    Value,
+)
+from comptoir.sql.depth import DEPTH, Cuts, within
+from comptoir.sql.functions import FunctionTable
+from comptoir.sql.levels import Level, SqlValue
+from comptoir.sql.prepared import BLANK, constant, named, slot
+from comptoir.sql.searches import matches
+from comptoir.sql.tables import COMPANY_ID, Tables
+
+GROUP = 100
+"""How many terms of a chain stand in a row."""
+
+COMPANY = "company"
+"""The name of the statement's value that is the company's id."""
+
+_NULL: SqlValue = literal_column("NULL")
+_ABSENT: SqlValue = literal_column("x'00'")
+"""Stands for null in lists: no value equals it."""
+
+
+_COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], ColumnElement[bool]]] = {
+    "eq": lambda left, right: left == right,
+    "ne": lambda left, right: left != right,
+    "lt": lambda left, right: left < right,
+    "le": lambda left, right: left <= right,
+    "gt": lambda left, right: left > right,
+    "ge": lambda left, right: left >= right,
+}
+
+
+class Expressions:
+    """Builds the SQL of expressions whose values begin at a slot."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        functions: FunctionTable,
+        entity_set: EntitySet | None,
+        first_slot: int = 0,
+        depth: int = DEPTH,
+    ) -> None:
+        self._tables = tables
+        self._functions = functions
+        self._set = entity_set
+        self._first_slot = first_slot
+        self._depth = depth
+
+    def hold(self, level: Level, node: Value) -> None:
+        """Narrow a level to where a condition holds."""
+        self.stage(level, node)
+        condition = _At(self, level).condition(node)
+        level.holds.append(condition)
+
+    def value(self, level: Level, node: Value) -> SqlValue:
+        """The SQL of a value over a level that has the stages for it."""
+        return _At(self, level).value(node)
+
+    def stage(self, level: Level, node: Value) -> None:
+        """Move a level onto the stages that an expression needs."""
+        for stage in Cuts([node], self._depth).stages:
+            at = _At(self, level)
+            columns = level.stage(dict(level.computed), [at.value(each) for each in stage])
+            level.computed.update(
+                (id(node), column) for node, column in zip(stage, columns, strict=True)
+            )
+
+    def slot(self, node: Slot) -> SqlValue:
+        """The place of a value."""
+        return slot(self._first_slot + node.number)
+
+    def call(self, name: str, arguments: Sequence[SqlValue]) -> SqlValue:
+        """A function of the dialect."""
+        return cast("SqlValue", self._functions[name](*arguments))
+
+    def deeper(self) -> "Expressions":
+        """The same for expressions over related records."""
+        return Expressions(
+            self._tables, self._functions, None, self._first_slot, within(self._depth)
+        )
+
+    def related(self, level: Level, steps: Sequence[Step]) -> Level:
+        """The level of the records at the end of steps from a level's."""
+        columns: dict[tuple[int, str], SqlValue] = {}
+        inner = Level([], columns, parent=level)
+        for step in steps:
+            records = self._tables.records[step.target.name]
+            other = records.table.alias()
+            inner.froms.append(other)
+            for name, column in records.columns.items():
+                columns[step.number, name] = other.c[column.name]
+            own, theirs = step.navigation.on
+            key = inner.column(step.base, own)
+            inner.holds += [
+                other.c[COMPANY_ID] == named(COMPANY),
+                columns[step.number, theirs] == key,
+                columns[step.number, theirs] != BLANK,
+                *(
+                    columns[step.number, name] == _written(value)
+                    for name, value in step.navigation.only.items()
+                ),
+            ]
+        return inner
+
+    def carries(self, level: Level, node: Carries) -> ColumnElement[bool]:
+        """Whether a record carries an attribute."""
+        pairs = None if self._set is None else self._set.pair_filter
+        if pairs is None:
+            raise LookupError("the set declares no pairs to filter by")
+        carrier = self._tables.records[pairs.carrier]
+        other = carrier.table.alias()
+        columns = {held: other.c[column.name] for held, column in carrier.columns.items()}
+        holds = [
+            other.c[COMPANY_ID] == named(COMPANY),
+            columns[pairs.carrier_reference] == level.column(0, pairs.reference),
+            columns[pairs.carrier_name] == self.slot(node.name),
+        ]
+        if node.value is not None:
+            holds.append(columns[pairs.carrier_value] == self.slot(node.value))
+        return exists(Level([other], {}, holds, level).selecting(constant(1)))
+
+    def matches(self, level: Level, node: Matches) -> ColumnElement[bool]:
+        """Whether a record is among those that a search finds."""
+        if self._set is None:
+            raise LookupError("related records are not searched")
+        key = level.column(0, self._set.type.key)
+        return matches(node, self._set, key, self._tables, self._functions)
+
+
+class _At:
+    """Renders nodes over a level whose stages are in place."""
+
+    def __init__(self, terms: Expressions, level: Level) -> None:
+        self._terms = terms
+        self._level = level
+
+    def condition(self, node: Value) -> ColumnElement[bool]:
+        computed = self._level.computed.get(id(node))
+        if computed is not None:
+            return computed == constant(1)
+        match node:
+            case Junction():
+                held = self._junction(node)
+            case Comparison():
+                held = self._comparison(node)
+            case OneOf():
+                held = self._one_of(node)
+            case Not():
+                held = not_(self.condition(node.operand))
+            case IsNull():
+                held = self.value(node.operand).is_(None)
+            case Exists():
+                held = self._exists(node)
+            case Carries():
+                held = self._terms.carries(self._level, node)
+            case Matches():
+                held = self._terms.matches(self._level, node)
+            case Constant():
+                held = true() if node.value else false()
+            case Function():
+                held = cast("ColumnElement[bool]", self._function(node))
+            case _:
+                held = self.value(node) == constant(1)
+        return held
+
+    def value(self, node: Value) -> SqlValue:
+        computed = self._level.computed.get(id(node))
+        if computed is not None:
+            return computed
+        match node:
+            case Field():
+                held = self._level.column(0, node.name)
+            case Member():
+                held = self._level.column(node.step, node.name)
+            case Slot():
+                held = self._terms.slot(node)
+            case Function():
+                held = self._function(node)
+            case Null():
+                held = _NULL
+            case Constant():
+                held = cast("SqlValue", constant(int(node.value)))
+            case Choice():
+                held = self._choice(node)
+            case Related():
+                held = self._related(node)
+            case CountOf():
+                inner = self._terms.related(self._level, node.steps)
+                held = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
+            case _:
+                held = cast("SqlValue", type_coerce(self.condition(node), Integer))
+        return held
+
+    def _related(self, node: Related) -> SqlValue:
+        inner = self._terms.related(self._level, node.steps)
+        deeper = self._terms.deeper()
+        deeper.stage(inner, node.value)
+        return inner.selecting(deeper.value(inner, node.value)).scalar_subquery()
+
+    def _function(self, node: Function) -> SqlValue:
+        return self._terms.call(node.name, [self.value(each) for each in node.arguments])
+
+    def _comparison(self, node: Comparison) -> ColumnElement[bool]:
+        left, right = self.value(node.left), self.value(node.right)
+        if not node.nullable:
+            return _COMPARISONS[node.operator](left, right)
+        if node.operator == "eq":
+            return left.is_not_distinct_from(right)
+        if node.operator == "ne":
+            return left.is_distinct_from(right)
+        return _COMPARISONS[node.operator](left, right).is_(true())
+
+    def _one_of(self, node: OneOf) -> ColumnElement[bool]:
+        operand = self.value(node.operand)
+        items = [self.value(each) for each in node.items]
+        if not node.nullable:
+            return operand.in_(items)
+        if all(isinstance(each, Slot) for each in node.items):
+            return operand.in_(items).is_(true())
+        return func.coalesce(operand, _ABSENT).in_([func.coalesce(each, _ABSENT) for each in items])
+
+    def _choice(self, node: Choice) -> SqlValue:
+        branches = [
+            (self.condition(condition), self.value(value))
+            for condition, value in zip(node.conditions, node.values, strict=True)
+        ]
+        return cast("SqlValue", case(*branches))
+
+    def _exists(self, node: Exists) -> ColumnElement[bool]:
+        inner = self._terms.related(self._level, node.steps)
+        if node.condition is not None:
+            self._terms.deeper().hold(inner, node.condition)
+        return exists(inner.selecting(constant(1)))
+
+    def _junction(self, node: Junction) -> ColumnElement[bool]:
+        join = and_ if node.operator == "and" else or_
+        terms = [self.condition(operand) for operand in node.operands]
+        while len(terms) > GROUP:
+            # "is one" keeps SQLAlchemy from flattening the groups into one chain again
+            terms = [
+                type_coerce(join(*terms[start : start + GROUP]).self_group(), Integer)
+                == constant(1)
+                for start in range(0, len(terms), GROUP)
+            ]
+        return join(*terms)
+
+
+def _written(value: str | int) -> SqlValue:
+    """A value that the model declares, as part of a statement itself."""
+    if isinstance(value, int):
+        return cast("SqlValue", constant(value))
+    quoted = value.replace("'", "''")
+    return literal_column(f"'{quoted}'")

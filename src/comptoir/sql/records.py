@@ -1,0 +1,165 @@
+"""What reads of records select from: a set's table, with computed values and sorting above it."""
+
+import msgspec
+from sqlalchemy import Text, cast, literal_column
+from sqlalchemy.sql.elements import UnaryExpression
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Value
+from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
+from comptoir.sql.expressions import COMPANY, Expressions
+from comptoir.sql.functions import FunctionTable
+from comptoir.sql.levels import Level, Name, SqlValue
+from comptoir.sql.prepared import named
+from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+
+_VERSION: Name = (-1, VERSION)
+
+
+class Term(msgspec.Struct, frozen=True):
+    """The shape of an expression to sort by, and how many values it has."""
+
+    value: Value
+    nullable: bool
+    descending: bool
+    count: int
+
+
+Terms = tuple[OrderKey | Term, ...]
+
+Beside = tuple[tuple[str, Value, int], ...]
+"""The shapes of computed values: name, expression, and how many values it has."""
+
+
+class RecordLevels:
+    """Builds the levels on which statements about records stand."""
+
+    def __init__(self, tables: Tables, functions: FunctionTable) -> None:
+        self._tables = tables
+        self._functions = functions
+
+    def level(self, entity_set: EntitySet) -> Level:
+        """The records of a set: of its own table, or of the one that its view names."""
+        records = self._tables.records[entity_set.name]
+        table = records.table
+        columns: dict[Name, SqlValue] = {
+            (0, name): column for name, column in records.columns.items()
+        }
+        version: SqlValue = table.c[VERSION]
+        if not entity_set.per_company:
+            # a company's tag is made of its own incarnation, which no company in the path gives
+            version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
+        columns[_VERSION] = version
+        company = [table.c[COMPANY_ID] == named(COMPANY)] if entity_set.per_company else []
+        return Level([table], columns, company)
+
+    def compute(self, level: Level, entity_set: EntitySet, beside: Beside, first: int) -> int:
+        """Move a level onto a stage with computed values, whose slots begin at `first`.
+
+        Gives the slot behind theirs.
+        """
+        shapes = [(value, count) for _, value, count in beside]
+        columns = self._stage(level, entity_set, shapes, first)
+        for (name, _, _), column in zip(beside, columns, strict=True):
+            level.columns[0, name] = column
+        return first + sum(count for _, count in shapes)
+
+    def sort(self, level: Level, entity_set: EntitySet, terms: Terms, first: int) -> None:
+        """Move a level onto a stage with the values to sort by, whose slots begin at `first`."""
+        shapes = [(each.value, each.count) for each in terms if isinstance(each, Term)]
+        columns = self._stage(level, entity_set, shapes, first)
+        for number, column in enumerate(columns):
+            level.columns[_sorted(number)] = column
+
+    def hold(self, level: Level, entity_set: EntitySet, condition: Value | None) -> None:
+        """Narrow a level to where a condition holds, whose slots are the first ones."""
+        if condition is not None:
+            self._expressions(entity_set, 0).hold(level, condition)
+
+    def _stage(
+        self,
+        level: Level,
+        entity_set: EntitySet,
+        shapes: list[tuple[Value, int]],
+        first: int,
+    ) -> list[SqlValue]:
+        parts: list[tuple[Expressions, Value]] = []
+        for value, count in shapes:
+            parts.append((self._expressions(entity_set, first), value))
+            first += count
+        for expressions, value in parts:
+            expressions.stage(level, value)
+        if not parts:
+            return []
+        values = [expressions.value(level, value) for expressions, value in parts]
+        return level.stage({}, values)
+
+    def _expressions(self, entity_set: EntitySet, first: int) -> Expressions:
+        return Expressions(self._tables, self._functions, entity_set, first)
+
+
+def row(level: Level, entity_set: EntitySet, beside: Beside, terms: Terms) -> list[SqlValue]:
+    """What a read selects: version, properties, computed values, the expressions sorted by."""
+    names = [*entity_set.type.by_name, *(name for name, _, _ in beside)]
+    return [
+        level.columns[_VERSION],
+        *(level.columns[0, name] for name in names),
+        *(column for term, column in order(level, terms) if isinstance(term, Term)),
+    ]
+
+
+def order(level: Level, terms: Terms) -> list[tuple[OrderKey | Term, SqlValue]]:
+    """What a level is sorted by: each term beside its column."""
+    columns: list[tuple[OrderKey | Term, SqlValue]] = []
+    number = 0
+    for term in terms:
+        if isinstance(term, OrderKey):
+            columns.append((term, level.column(0, term.name)))
+        else:
+            columns.append((term, level.column(*_sorted(number))))
+            number += 1
+    return columns
+
+
+def directed(term: OrderKey | Term, column: SqlValue) -> UnaryExpression[str | int]:
+    """A column to sort by, up or down, null before everything else."""
+    sorting = column.desc() if term.descending else column.asc()
+    if isinstance(term, Term) and term.nullable:
+        return sorting.nulls_last() if term.descending else sorting.nulls_first()
+    return sorting
+
+
+def beside_of(computed: Computed) -> Beside:
+    """The shape of computed properties."""
+    return tuple([(each.name, each.value, len(each.values)) for each in computed])
+
+
+def values_beside(computed: Computed) -> list[Stored]:
+    """The values for the slots of computed properties."""
+    return [value for each in computed for value in each.values]
+
+
+def terms_of(sorted_by: Order) -> tuple[Terms, tuple[Stored, ...]]:
+    """The shape of an order, and the values for the slots of its expressions."""
+    terms: list[OrderKey | Term] = []
+    values: tuple[Stored, ...] = ()
+    for each in sorted_by:
+        if isinstance(each, OrderTerm):
+            terms.append(Term(each.value, each.nullable, each.descending, len(each.values)))
+            values += each.values
+        else:
+            terms.append(each)
+    return tuple(terms), values
+
+
+def is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
+    """Whether the index of a property leaves blank values out.
+
+    Only a statement that leaves them out as well may use it.
+    """
+    return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)
+
+
+def _sorted(number: int) -> Name:
+    return (-2, str(number))
