@@ -17,7 +17,7 @@ UI5 = """--batch_1
 Content-Type:application/http
 Content-Transfer-Encoding:binary
 
-GET shippingAgentsExt?$count=true&$top=100 HTTP/1.1
+GET shippingAgentsExt?$count=true&$select=code,id&$skip=0&$top=100 HTTP/1.1
 Accept:application/json;odata.metadata=minimal;IEEE754Compatible=true
 Accept-Language:de
 X-CSRF-Token:

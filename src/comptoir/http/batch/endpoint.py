@@ -4,6 +4,7 @@ It is malformed as a whole, and then nothing of it is done, or its requests are 
 an answer of its own.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from urllib.parse import unquote, urlsplit
 
@@ -133,11 +134,20 @@ async def _written(
         boundary = new_boundary("batchresponse")
         headers.append((b"content-type", b"multipart/mixed; boundary=" + boundary))
         pieces = gathered(multipart(replies, boundary, nested=nested), PIECE_BYTES)
-    first = await anext(pieces)
-    second = await anext(pieces, None)
+    try:
+        first = await anext(pieces)
+        second = await anext(pieces, None)
+    except asyncio.CancelledError:
+        # given up in the middle of a page: to be told that nothing was changed would be wrong
+        return Answer(200, headers, _broken_off())
     if second is None:
         return Answer(200, headers, first)
     return Answer(200, headers, _continued((first, second), pieces))
+
+
+async def _broken_off() -> AsyncIterator[bytes]:
+    yield b""
+    raise asyncio.CancelledError
 
 
 async def _continued(begun: Sequence[bytes], pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

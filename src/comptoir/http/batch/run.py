@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -97,7 +98,9 @@ class Run:
                 self._is_over |= self._course.stops and _is_refused(reply)
                 yield reply
             if perf_counter() - began > TURN_SECONDS:
-                await asyncio.sleep(0)
+                with suppress(asyncio.CancelledError):
+                    # what is left is then given up one by one, and answered
+                    await asyncio.sleep(0)
                 began = perf_counter()
 
     def _side_by_side(self, batch: Batch, position: int) -> Sequence[Part | Group]:
