@@ -122,6 +122,11 @@ def bind_count(
     return CountPlan(grounds.entity_set, company, where, keys, within, computed)
 
 
+def computed_now(computed: Computed) -> Computed:
+    """Computed properties with this instant where they name it."""
+    return _at(instant(datetime.now(UTC)), EVERYTHING, (), computed)[2] if computed else ()
+
+
 def _where(grounds: Grounds, options: QueryOptions) -> Where:
     where = EVERYTHING
     if options.filter is not None:

@@ -184,20 +184,23 @@ def _to_wire(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | No
 def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
     kind = entity_set.type
     names = kind.by_name if shape.names is None else shape.names
+    held = [(name, kind.by_name[name].type, kind.position[name] + 1) for name in names]
+    behind = len(kind.properties) + 1
+    held += [(each.name, each.type, behind + each.place) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []
-    for name in names:
-        held = kind.by_name[name].type
-        if form.level == FULL and held.edm_name not in _SELF_EVIDENT:
-            fields.append((f"{name}@odata.type", _constant(f"#{held.edm_name[4:]}")))
-        fields.append((name, _source(kind.position[name] + 1, _to_wire(held, form))))
-    for each in shape.derived:
-        at = len(kind.properties) + 1 + each.place
-        fields.append((each.name, _source(at, each.to_wire)))
+    for name, held_type, at in held:
+        if form.level == FULL and held_type.edm_name not in _SELF_EVIDENT:
+            fields.append((f"{name}@odata.type", _constant(f"#{held_type.edm_name[4:]}")))
+        fields.append((name, _source(at, _to_wire(held_type, form), may_be_null=at >= behind)))
     return fields
 
 
-def _source(at: int, to_wire: Callable[[Stored], Wire] | None) -> _Source:
-    return at if to_wire is None else lambda row: to_wire(row[at])
+def _source(at: int, to_wire: Callable[[Stored], Wire] | None, *, may_be_null: bool) -> _Source:
+    if to_wire is None:
+        return at
+    if may_be_null:
+        return lambda row: None if row[at] is None else to_wire(row[at])
+    return lambda row: to_wire(row[at])
 
 
 def _constant(text: str) -> Callable[[Row], Wire]:

@@ -1,23 +1,18 @@
 """Which parts of a record an answer shows: what `$select`, `$compute` and `$expand` ask for."""
 
-from collections.abc import Callable
-
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, Wire
+from comptoir.edm.primitive import PrimitiveType
 from comptoir.request.expand import ExpandKind
 
 
 class Derived(msgspec.Struct, frozen=True):
-    """A property that a request computes: its name, its place among those that it computes.
-
-    `to_wire` makes the wire form of the stored one; None when the two are the same.
-    """
+    """A property that a request computes: its name, its place among those that it computes."""
 
     name: str
     place: int
-    to_wire: Callable[[Stored], Wire] | None
+    type: PrimitiveType
 
 
 class Nested(msgspec.Struct, frozen=True):

@@ -101,15 +101,16 @@ class Collections:
         allow_options(options, COLLECTING, "a collection")
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
+        computed = self._views.computed(context, options)
         page = bind_page(
-            self._runtime.grounds(context.entity_set, options.aliases),
+            self._runtime.grounds(context.entity_set, options.aliases, computed),
             context.company,
             options,
             keys=subset.keys,
             within=subset.within,
             page_size=page_size,
         )
-        view = self._views.of(context, options)
+        view = self._views.of(context, options, computed)
         delta = None
         if options.deltatoken is not None:
             delta = await self._deltas.given(context, options.deltatoken, page)

@@ -101,6 +101,7 @@ COUNTING = frozenset({"$filter", "$search"})
 
 COLLECTING = frozenset(
     {
+        "$compute",
         "$count",
         "$deltatoken",
         "$expand",
@@ -116,7 +117,7 @@ COLLECTING = frozenset(
 )
 """The query options that a collection takes."""
 
-VIEWING = frozenset({"$select", "$expand", "$format"})
+VIEWING = frozenset({"$compute", "$expand", "$format", "$select"})
 """The query options that a single record takes."""
 
 _SUPPORTED = COLLECTING

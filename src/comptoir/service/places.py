@@ -3,7 +3,15 @@
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.errors import RECORD_NOT_FOUND, Refusal
-from comptoir.plan.read import EVERYTHING, PagePlan, RecordPlan, Row, Within, default_order
+from comptoir.plan.read import (
+    EVERYTHING,
+    Computed,
+    PagePlan,
+    RecordPlan,
+    Row,
+    Within,
+    default_order,
+)
 from comptoir.plan.target import Key
 from comptoir.service.context import Context, Runtime
 from comptoir.store.unit import no_record
@@ -15,20 +23,22 @@ class Places:
     def __init__(self, runtime: Runtime) -> None:
         self._store = runtime.store
 
-    async def row(self, context: Context) -> Row | None:
+    async def row(self, context: Context, computed: Computed = ()) -> Row | None:
         """The record that a path names, None where navigation leads to none.
+
+        Behind its properties the row has the computed values.
 
         Raises `Refusal` (404) when the path gives a key that no record has.
         """
         target = context.target
         if target.key is not None and not target.hops:
-            plan = RecordPlan(context.entity_set, context.company, target.key)
+            plan = RecordPlan(context.entity_set, context.company, target.key, computed)
             row = await self._store.record(plan, context.request.patience)
             if row is None:
                 raise no_record(context.entity_set, target.key)
             return row
         within = await self.reach(context)
-        return await self._one(context, context.entity_set, _key_of(context), within)
+        return await self._one(context, context.entity_set, _key_of(context), within, computed)
 
     async def key(self, context: Context) -> Stored:
         """The key of the record that a path names; raises `Refusal` (404) when there is none."""
@@ -58,13 +68,27 @@ class Places:
         return within
 
     async def _one(
-        self, context: Context, entity_set: EntitySet, key: Key, within: Within | None
+        self,
+        context: Context,
+        entity_set: EntitySet,
+        key: Key,
+        within: Within | None,
+        computed: Computed = (),
     ) -> Row | None:
         row = None
         if within is not None:
             order = default_order(entity_set)
             company = context.company if entity_set.per_company else None
-            plan = PagePlan(entity_set, company, EVERYTHING, order, None, 1, within=(*within, *key))
+            plan = PagePlan(
+                entity_set,
+                company,
+                EVERYTHING,
+                order,
+                None,
+                1,
+                within=(*within, *key),
+                computed=computed,
+            )
             async for rows in self._store.page(plan, context.request.patience):
                 row = rows[0] if rows else None
         if row is None and key:

@@ -2,7 +2,8 @@
 
 from comptoir.auth import Scope, require
 from comptoir.edm.scalar import NO_GUID
-from comptoir.plan.read import Row
+from comptoir.plan.pages import computed_now
+from comptoir.plan.read import Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
 from comptoir.response.answer import Answer, Header
@@ -37,10 +38,11 @@ class Records:
         return Answer(200, [*context.headers(), _etag(context, found)], body)
 
     async def _viewed(self, context: Context, options: QueryOptions) -> Answer:
-        """The record as `$select` and `$expand` show it."""
+        """The record as `$select`, `$compute` and `$expand` show it."""
         allow_options(options, VIEWING, "a single record")
-        view = self._views.of(context, options)
-        found = await self._found(context)
+        computed = computed_now(self._views.computed(context, options))
+        view = self._views.of(context, options, computed)
+        found = await self._found(context, computed)
         if isinstance(found, Answer):
             return found
         extras = () if view.expander is None else (await view.expander.extras([found]))[0]
@@ -99,10 +101,10 @@ class Records:
         allow_options(parse_options(context.request.query), FORMATTING, what)
         return await self._places.row(context)
 
-    async def _found(self, context: Context) -> Row | Answer:
+    async def _found(self, context: Context, computed: Computed = ()) -> Row | Answer:
         """The record; or what is answered when there is none, or when the client has it."""
         unchanged = entity_tags(context.request.headers, b"if-none-match")
-        row = await self._places.row(context)
+        row = await self._places.row(context, computed)
         if row is None:
             return _nothing()
         if unchanged is not None and unchanged.hold(context.records.opaque(context.company, row)):

@@ -1,5 +1,9 @@
 """From a request to the verb that answers it."""
 
+from collections.abc import Sequence
+
+import msgspec
+
 from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -7,8 +11,9 @@ from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.request.accept import DEFAULT, Format, answer_format
+from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.options import parse_options
-from comptoir.request.path import parse_path
+from comptoir.request.path import Segment, parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
 from comptoir.service.atomic import AtomicGroup
@@ -74,7 +79,7 @@ class Service:
         return context, await self._writes.plan(context)
 
     async def _located(self, request: Request) -> tuple[Context, Verb]:
-        segments = parse_path(request.path)
+        segments = self._segments(request)
         company_id = company_of(segments)
         company = None if company_id is None else await self.company(request.principal, company_id)
         at_root = request.path.endswith("/")
@@ -85,6 +90,18 @@ class Service:
         if not target.entity_set.per_company and not target.hops:
             company = None
         return Context(request, target, company, writer), verb
+
+    def _segments(self, request: Request) -> Sequence[Segment]:
+        """The path's segments, with the values of the aliases in their keys."""
+        segments: Sequence[Segment] = parse_path(request.path)
+        if "@" not in request.path and "%40" not in request.path:
+            return segments
+        limits = self._runtime.limits
+        aliases = parse_aliases(parse_options(request.query).aliases, limits)
+        return [
+            msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
+            for each in segments
+        ]
 
     async def company(self, principal: Principal, company_id: str) -> Company:
         """The company with an id; raises `Refusal` (404) unless there is one that is reached."""

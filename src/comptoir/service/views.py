@@ -6,11 +6,13 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.plan.expand import ExpandBinder, Expansion
+from comptoir.plan.expressions.computes import bind_compute
+from comptoir.plan.read import Computed
 from comptoir.plan.select import bind_select
 from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import RecordWriter
-from comptoir.response.shape import Nested, RecordShape
+from comptoir.response.shape import Derived, Nested, RecordShape
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import Expander
 
@@ -30,16 +32,24 @@ class Views:
         settings = runtime.settings
         self._limits = ExpandLimits(settings.expand_items, settings.expand_depth)
 
-    def of(self, context: Context, options: QueryOptions) -> View:
+    def computed(self, context: Context, options: QueryOptions) -> Computed:
+        """What the request computes beside the properties; raises `Refusal` as `bind_compute`."""
+        if options.compute is None:
+            return ()
+        grounds = self._runtime.grounds(context.entity_set, options.aliases)
+        return bind_compute(grounds.of(options.compute), options.compute)
+
+    def of(self, context: Context, options: QueryOptions, computed: Computed = ()) -> View:
         """The view of the records that a path names; raises `Refusal` for what does not fit."""
         entity_set, form = context.entity_set, context.records.form
-        if options.select is None and options.expand is None:
+        if options.select is None and options.expand is None and not computed:
             return View(context.records)
         names = None
         if options.select is not None:
-            names = bind_select(entity_set.type, options.select)
+            known = [each.name for each in computed]
+            names = bind_select(entity_set.type, options.select, known)
         expansions = self._expansions(context, options)
-        shape = _shape(entity_set, names, expansions)
+        shape = _shape(entity_set, names, expansions, computed)
         records = record_writer(entity_set, form, shape)
         expander = Expander(self._runtime, context, records, expansions) if expansions else None
         return View(records, expander)
@@ -59,12 +69,20 @@ class Views:
 
 
 def _shape(
-    entity_set: EntitySet, names: frozenset[str] | None, expansions: Sequence[Expansion]
+    entity_set: EntitySet,
+    names: frozenset[str] | None,
+    expansions: Sequence[Expansion],
+    computed: Computed = (),
 ) -> RecordShape:
     shown = None
     if names is not None:
         shown = tuple([name for name in entity_set.type.by_name if name in names])
-    return RecordShape(shown, nested=tuple([_nested(each) for each in expansions]))
+    derived = [
+        Derived(each.name, place, each.type)
+        for place, each in enumerate(computed)
+        if names is None or each.name in names
+    ]
+    return RecordShape(shown, tuple(derived), tuple([_nested(each) for each in expansions]))
 
 
 def _nested(expansion: Expansion) -> Nested:

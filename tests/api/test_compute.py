@@ -1,0 +1,163 @@
+"""`$compute`: values beside a record's properties, and parameter aliases in keys."""
+
+import pytest
+
+from support.client import Query, encoded
+from support.contract import without_control
+from support.office import Company
+from support.refusals import refusal
+from support.samples import CONTACT, ITEM, PATHS
+
+PRICE = PATHS["salesPricesExt"]
+
+
+@pytest.mark.parametrize(
+    ("compute", "value"),
+    [
+        ("unitPrice mul quantity as amount", 67.2884),
+        ("unitPrice sub unitCostLCY as amount", 13.1442),
+        ("entryNo add 1 as amount", 18),
+        ("entryNo div 2 as amount", 8),
+        ("concat(assetNumber,'/x') as amount", "1896-S/x"),
+        ("toupper(variantCode) as amount", "RED"),
+        ("length(unitOfMeasure) as amount", 3),
+        ("unitPrice gt 30 as amount", True),
+        ("case(unitPrice lt 0:'cheap') as amount", None),
+        ("case(unitPrice lt 0:'cheap',true:'dear') as amount", "dear"),
+        ("quantity as amount", 2),
+        ("2024-02-29 as amount", "2024-02-29"),
+    ],
+)
+@pytest.mark.parametrize("path", [PRICE, "salesPricesExt"])
+def test_a_value_is_computed(compute: str, value: object, path: str, stocked: Company) -> None:
+    body = stocked.get(path, {"$compute": compute, "$select": "entryNo,amount"}).json()
+
+    shown = body if path == PRICE else body["value"][0]
+    assert without_control(shown) == {"entryNo": 17, "amount": value}
+    assert body["@odata.context"].removesuffix("/$entity").endswith("(entryNo,amount)")
+
+
+def test_without_a_selection_it_stands_behind_all_properties(stocked: Company) -> None:
+    read = stocked.get(PRICE, {"$compute": "unitPrice mul 2 as twice,1 as one"}).json()
+
+    assert list(read)[-3:] == ["campaignNumber", "twice", "one"]
+    assert (read["twice"], read["one"]) == (67.2884, 1)
+
+
+def test_a_computed_value_filters_and_sorts(company: Company) -> None:
+    company.load(
+        "salesPricesExt",
+        *({"entryNo": number, "quantity": number % 3, "unitPrice": number} for number in range(9)),
+    )
+    query = {
+        "$compute": "unitPrice mul quantity as amount",
+        "$filter": "amount gt 0",
+        "$orderby": "amount desc,entryNo",
+        "$select": "entryNo,amount",
+    }
+
+    found: list[tuple[int, int]] = []
+    answer = company.get("salesPricesExt", query, {"Prefer": "odata.maxpagesize=2"})
+    while True:
+        body = answer.json()
+        found += [(each["entryNo"], each["amount"]) for each in body["value"]]
+        if "@odata.nextLink" not in body:
+            break
+        answer = company.follow(body["@odata.nextLink"])
+
+    expected = [(n, n * (n % 3)) for n in range(9) if n % 3]
+    assert found == sorted(expected, key=lambda pair: (-pair[1], pair[0]))
+
+
+def test_decimals_are_texts_for_those_who_ask(stocked: Company) -> None:
+    accept = {"Accept": "application/json;IEEE754Compatible=true"}
+
+    read = stocked.get(PRICE, {"$compute": "unitPrice mul 2 as twice"}, accept).json()
+
+    assert read["twice"] == "67.2884"
+
+
+def test_full_metadata_names_the_type(stocked: Company) -> None:
+    accept = {"Accept": "application/json;odata.metadata=full"}
+
+    read = stocked.get(PRICE, {"$compute": "unitPrice mul 2 as twice"}, accept).json()
+
+    assert read["twice@odata.type"] == "#Decimal"
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        "",
+        "unitPrice",
+        "unitPrice as unitPrice",
+        "unitPrice as 1",
+        "nothing as x",
+        "unitPrice mul 'x' as y",
+        "1 as x,2 as x",
+        "1 as x,",
+    ],
+)
+def test_what_cannot_be_computed_is_refused(compute: str, stocked: Company) -> None:
+    for path in (PRICE, "salesPricesExt"):
+        refusal(
+            stocked.get(path, {"$compute": compute}), "BadRequest_InvalidRequestUrl", "$compute"
+        )
+
+
+def test_a_result_that_does_not_fit_is_400(stocked: Company) -> None:
+    for compute in ("unitPrice div 0 as x", "unitPrice mul 9999999999999 as x"):
+        refusal(stocked.get(PRICE, {"$compute": compute}), "BadRequest_InvalidRequestUrl")
+
+
+def test_a_secret_is_not_computed_with(stocked: Company) -> None:
+    refusal(
+        stocked.get("contactsExt", {"$compute": "length(onlinePassword) as x"}),
+        "BadRequest_InvalidRequestUrl",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("contactsExt(@id)", f"@id={CONTACT}"),
+        ("contactsExt(id=@key)", f"@key={CONTACT}"),
+        ("contactsExt(%40id)", f"%40id={CONTACT}"),
+        ("contactsExt(number=@n)", "@n='KT000101'"),
+        ("unitsOfMeasureExt(@code)", "@code='PCS'"),
+        ("salesPricesExt(@entry)/assetNumber", "@entry=17"),
+        (
+            f"itemsExt({ITEM})/translations(itemNo=@i,languageCode=@l,variantCode=@v)",
+            "@i='1896-S'&@l='FRA'&@v='RED'",
+        ),
+    ],
+)
+def test_an_alias_stands_for_a_value_of_a_key(path: str, query: Query, stocked: Company) -> None:
+    assert stocked.get(path, query).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("contactsExt(@id)", ""),
+        ("contactsExt(@id)", "@id=null"),
+        ("contactsExt(@id)", "@id=@id"),
+        ("contactsExt(@id)", "@id=number"),
+        ("contactsExt(@id)", "@id='x'"),
+        ("unitsOfMeasureExt(@code)", "@code=PCS"),
+    ],
+)
+def test_an_alias_that_is_no_value_is_refused(path: str, query: Query, stocked: Company) -> None:
+    refusal(stocked.get(path, query), "BadRequest_InvalidRequestUrl")
+
+
+def test_a_page_of_one_alias_does_not_go_on_with_another(company: Company) -> None:
+    company.load("itemsExt", *({"number": f"{number}"} for number in range(4)))
+    first = company.get(
+        "itemsExt", encoded({"$filter": "number ne @n", "@n": "'3'"}), {"Prefer": "maxpagesize=2"}
+    ).json()["@odata.nextLink"]
+
+    assert len(company.follow(first).json()["value"]) == 1
+    stolen = first.replace("%273%27", "%272%27")
+    assert stolen != first
+    refusal(company.follow(stolen), "BadRequest_InvalidRequestUrl")
