@@ -8,6 +8,9 @@ is_new_enough := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p $(is_new_enough) 2>/dev/null && echo $$p && break; done)
 
+# Some tests run JavaScript: where there is no npm, they are skipped.
+NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
+
 .PHONY: help install serve test check coverage bench docs migration lock clean
 .DEFAULT_GOAL := help
 
@@ -19,7 +22,7 @@ install: .venv/.run ## make .venv with the locked dependencies and the package; 
 serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on first use
 	@$(BIN)/comptoir serve --quickstart $(ARGS)
 
-test: .venv/.test ## the whole suite (make test ARGS='-k etag' for a part)
+test: .venv/.test $(NODE) ## the whole suite (make test ARGS='-k etag' for a part)
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: .venv/.check ## formatter, linter, type checker, house rules
@@ -28,7 +31,7 @@ check: .venv/.check ## formatter, linter, type checker, house rules
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --quiet tests/house
 
-coverage: .venv/.test ## the whole suite, and the lines that it does not reach
+coverage: .venv/.test $(NODE) ## the whole suite, and the lines that it does not reach
 	@$(BIN)/coverage run -m pytest $(ARGS)
 	@$(BIN)/coverage report
 
@@ -54,6 +57,7 @@ lock: .venv/.check ## pin the dependencies anew (make lock ARGS=--upgrade for th
 		--output-file requirements/test.txt
 	@$(LOCK) --group check --constraints requirements/run.txt --constraints requirements/build.txt \
 		--constraints requirements/test.txt --output-file requirements/check.txt
+	@$(if $(NODE),npm --prefix tests/clients install --package-lock-only --silent)
 
 clean: ## remove what was installed or generated; ./data stays
 	rm -rf .venv .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
@@ -71,6 +75,13 @@ clean: ## remove what was installed or generated; ./data stays
 	@echo "installing what the tests need"
 	@$(PIP) install --require-hashes -r requirements/test.txt
 	@touch $@
+
+.venv/.node: tests/clients/package.json tests/clients/package-lock.json .venv/.test
+	@echo "installing the JavaScript packages that the tests run"
+	@rm -rf .venv/node && mkdir .venv/node
+	@cp tests/clients/package.json tests/clients/package-lock.json tests/clients/.npmrc .venv/node
+	@npm --prefix .venv/node ci --loglevel=error >/dev/null && touch $@ || \
+		echo "they cannot be installed: the tests that run them are skipped" >&2
 
 .venv/.check: requirements/check.txt .venv/.test
 	@echo "installing what the checks need"

@@ -2,29 +2,71 @@
 
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import pytest
+
+_NODE_SECONDS = 60
 
 
 def needed(program: str, package: str) -> str:
     """The program's path; skips the test where it is missing, but fails it in CI."""
     path = shutil.which(program)
     if path is None:
-        message = f"{program} is missing: install the package {package}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        _go_without(f"{program} is missing: install the package {package}")
     return path
 
 
 def needed_module(name: str, package: str) -> ModuleType:
     """A module of Python; skips the test where it is missing, but fails it in CI."""
     if find_spec(name) is None:
-        message = f"{name} is missing: install the package {package}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        _go_without(f"{name} is missing: install the package {package}")
     return import_module(name)
+
+
+@dataclass(frozen=True)
+class Node:
+    """Node.js with the packages of `tests/clients/package.json`, as `make test` installs them."""
+
+    program: str
+    packages: Path
+
+    def run(self, *arguments: str | Path, **variables: str) -> str:
+        """What a script prints; fails the test with what it complains about, if it does."""
+        return finished([self.program, *map(str, arguments)], variables, _NODE_SECONDS)
+
+
+def node() -> Node:
+    """Node.js; skips the test where it or its packages are missing, but fails it in CI."""
+    program = needed("node", "nodejs")
+    if not Path(sys.prefix, ".node").exists():
+        _go_without("JavaScript packages are missing: install the package npm, then `make test`")
+    return Node(program, Path(sys.prefix, "node", "node_modules"))
+
+
+def finished(command: list[str], variables: Mapping[str, str], seconds: float) -> str:
+    """What a command prints; fails the test with what it complains about, if it does."""
+    ended = subprocess.run(
+        command,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds,
+    )
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    return ended.stdout
+
+
+def _go_without(message: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)

@@ -72,8 +72,13 @@ class Operations:
             {"200": number, **refused(OF_READS)},
         )
 
-    def read(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
-        """Read one record of `target`; operation 9 gives a page to those who name no protocol."""
+    def read(
+        self, entity_set: EntitySet, target: EntitySet, name: str, *, related: bool = False
+    ) -> JsonSchema:
+        """Read one record of `target`; operation 9 gives a page to those who name no protocol.
+
+        By a relation there may be none: `related`.
+        """
         options: tuple[str, ...] = RECORD_OPTIONS
         schema = reference(target.type.name)
         if target.key_narrows and target is entity_set:
@@ -86,7 +91,8 @@ class Operations:
             (*options, IF_NONE_MATCH, MAX_VERSION),
             {
                 "200": _answer("The record.", JSON, schema, (_TAG,)),
-                "304": {"description": "The client has it already."},
+                **_none(related),
+                "304": _done("The client has it already."),
                 **refused(OF_READS),
             },
         )
@@ -104,8 +110,10 @@ class Operations:
             {"200": _answer("Its value.", TEXT if raw else JSON, value), **refused(OF_READS)},
         )
 
-    def references(self, entity_set: EntitySet, name: str, *, many: bool) -> JsonSchema:
-        """Read where records stand: one, or a page of `many`."""
+    def references(
+        self, entity_set: EntitySet, name: str, *, many: bool = False, related: bool = False
+    ) -> JsonSchema:
+        """Read where records stand: one, none where `related`, or a page of `many`."""
         said = "Where the records stand" if many else "Where the record stands"
         schema = reference(REFERENCES if many else REFERENCE)
         answer = _answer("Addresses." if many else "Its address.", JSON, schema)
@@ -114,7 +122,7 @@ class Operations:
             name,
             said,
             PAGE_OPTIONS if many else (),
-            {"200": answer, **refused(OF_PAGES if many else OF_READS)},
+            {"200": answer, **_none(related), **refused(OF_PAGES if many else OF_READS)},
         )
 
     def create(self, entity_set: EntitySet) -> JsonSchema:
@@ -220,6 +228,11 @@ def _answer(
 ) -> JsonSchema:
     content = {media_type: {"schema": schema}}
     return {**_done(said, *headers), "content": content}
+
+
+def _none(related: bool) -> Mapping[str, JsonSchema]:
+    """The answer of a relation to one record that leads to none."""
+    return {"204": _done("No record is related.")} if related else {}
 
 
 def _changed(entity_set: EntitySet, said: str, *headers: tuple[str, str]) -> JsonSchema:

@@ -27,7 +27,8 @@ IF_NONE_MATCH, IF_NONE = "If-None-Match", "If-None-Match-any"
 MAX_VERSION = "OData-MaxVersion"
 REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
 
-_TAGS = r'^(\*|(W/)?"[^"]*"( *, *(W/)?"[^"]*")*)$'
+_TAG = r'(W/)?"[!#-~\u0080-\u00ff]*"'
+_TAGS = rf"^(\*|{_TAG}( *, *{_TAG})*)$"
 _DATE = r"^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$"
 
 
@@ -67,7 +68,11 @@ def _options() -> tuple[tuple[str, str, JsonSchema], ...]:
         ("$top", "How many records at most.", number),
         ("$skip", "How many records to leave out first.", number),
         ("$count", "Whether to count all that match.", {"type": "boolean"}),
-        ("$format", "The media type, when `Accept` cannot be sent.", {"type": "string"}),
+        (
+            "$format",
+            "The media type, when `Accept` cannot be sent.",
+            {"type": "string", "minLength": 1},
+        ),
     )
 
 

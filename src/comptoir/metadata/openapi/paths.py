@@ -101,7 +101,8 @@ class _Sets:
         name = key.name if entity_set.per_company else _COMPANY
         one, variables = f"{address}({_placed(name, key)})", [_variable(name, key)]
         yield one, self._item(variables, self._record(entity_set, ""))
-        yield f"{one}/$ref", self._item(variables, self._reference(entity_set, "reference"))
+        place = self._operations.references(entity_set, "reference")
+        yield f"{one}/$ref", self._item(variables, {"get": place})
         yield from self._inside(entity_set, one, variables)
         yield from self._alternates(entity_set, address)
 
@@ -114,9 +115,6 @@ class _Sets:
             record["put"] = do.replace(entity_set, f"replace{ending}")
             record["delete"] = do.delete(entity_set, f"delete{ending}")
         return record
-
-    def _reference(self, entity_set: EntitySet, name: str) -> Mapping[str, JsonSchema]:
-        return {"get": self._operations.references(entity_set, name, many=False)}
 
     def _of_many(
         self,
@@ -143,10 +141,10 @@ class _Sets:
                 yield there, self._item(variables, {"get": listed})
                 yield from self._of_many(entity_set, target, there, variables, f"{name}-")
             else:
-                related = do.read(entity_set, target, name)
+                related = do.read(entity_set, target, name, related=True)
                 yield there, self._item(variables, {"get": related})
-                place = self._reference(entity_set, f"{name}-reference")
-                yield f"{there}/$ref", self._item(variables, place)
+                place = do.references(entity_set, f"{name}-reference", related=True)
+                yield f"{there}/$ref", self._item(variables, {"get": place})
         names = [each.name for each in entity_set.type.properties]
         chosen: JsonSchema = {
             "name": "property",

@@ -156,7 +156,7 @@ def _of_service() -> Mapping[str, JsonSchema]:
         REFERENCES: _listed("value", place),
         ERROR: _made_of({"error": error}, "error"),
         SERVICE: _listed("value", sets),
-        BATCH: _listed("requests", _made_of(part, "id", "method", "url")),
+        BATCH: _alone(_listed("requests", _alone(_made_of(part, "id", "method", "url")))),
         BATCH_ANSWER: _listed("responses", _made_of(answer, "status")),
     }
 
@@ -167,3 +167,8 @@ def _listed(name: str, item: JsonSchema) -> JsonSchema:
 
 def _made_of(properties: Mapping[str, JsonSchema], *required: str) -> JsonSchema:
     return {"type": "object", "required": list(required), "properties": properties}
+
+
+def _alone(schema: JsonSchema) -> JsonSchema:
+    """An object without other members than those described."""
+    return {**schema, "additionalProperties": False}

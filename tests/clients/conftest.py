@@ -1,0 +1,79 @@
+"""What the clients find: a company with more contacts than a page holds."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.office import Company
+from support.programs import finished, node
+from support.server import Server
+
+HERE = Path(__file__).parent
+PEOPLE = 2_100
+SECONDS = 60
+
+
+class Report(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client got, step by step; a status reads as in "HTTP 412"."""
+
+    entity_sets: list[str]
+    companies: list[str]
+    filtered: list[str]
+    counted: int
+    paged: int
+    window: list[str]
+    read: list[str]
+    created: str
+    updated: list[str]
+    conflict: str
+    stale_delete: str
+    kept: str
+    left: int
+    batch: list[int]
+    failed_batch: list[int]
+    batched: int
+
+
+def python_odata(company: Company, folder: Path, variables: Mapping[str, str]) -> str:
+    """python-odata: it reads `$metadata` as it starts."""
+    return finished([sys.executable, str(HERE / "python_odata.py")], variables, SECONDS)
+
+
+def sap_cloud_sdk(company: Company, folder: Path, variables: Mapping[str, str]) -> str:
+    """The SAP Cloud SDK: it generates a client from `$metadata`, and checks its types."""
+    run = node()
+    generated, document = folder / "generated", folder / "comptoir.edmx"
+    document.write_bytes(company.get("$metadata", headers={"Accept": "application/xml"}).content)
+    (folder / "node_modules").symlink_to(run.packages, target_is_directory=True)
+    generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
+    run.run(generator, "--transpile", "--input", document, "--outputDir", generated)
+    return run.run(HERE / "sap_cloud_sdk.mjs", generated / "comptoir", **variables)
+
+
+Client = Callable[[Company, Path, Mapping[str, str]], str]
+CLIENTS: Mapping[str, Client] = {"python-odata": python_odata, "SAP Cloud SDK": sap_cloud_sdk}
+
+
+@pytest.fixture(scope="module", params=CLIENTS)
+def report(
+    request: pytest.FixtureRequest, server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Report:
+    """What each of the clients got from a company of its own."""
+    company = server.new_company()
+    company.load("contactsExt", *map(_person, range(PEOPLE)))
+    variables = {"BASE": server.base_url, "COMPANY": company.root, "TOKEN": company.token}
+    folder = tmp_path_factory.mktemp("client")
+    return msgspec.json.decode(CLIENTS[request.param](company, folder, variables), type=Report)
+
+
+def _person(index: int) -> dict[str, str]:
+    return {
+        "number": f"C{index:04}",
+        "type": "Company" if index == 0 else "Person",
+        "displayName": f"Person {index}",
+        "companyNumber": "C0000",
+        "city": "Lyon" if index % 2 else "Turin",
+    }

@@ -1,0 +1,104 @@
+"""`$metadata` is valid by the OASIS schemas, and an independent converter reads it (npm)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from comptoir.catalog import MODEL
+from support.programs import Node, node
+from support.service import Service
+
+HERE = Path(__file__).parent
+CSDL_SCHEMA = Path("odata-csdl", "schemas", "csdl.schema.json")
+_BIG = 200_000_000
+"""Bytes that the schema's patterns may take, compiled: they name every letter of Unicode."""
+
+
+class OpenApi(msgspec.Struct):
+    """What a conversion to OpenAPI gave, and complained about."""
+
+    paths: list[str]
+    complaints: list[str]
+
+
+class Judgement(msgspec.Struct):
+    """What `validate.mjs` prints."""
+
+    invalid: list[str]
+    unreadable: list[str]
+    converted: dict[str, msgspec.Raw]
+    of_xml: OpenApi
+    of_json: OpenApi
+
+
+class Metadata(msgspec.Struct):
+    """What a root says of itself in both formats, and how it was judged."""
+
+    json: bytes
+    judgement: Judgement
+
+
+@pytest.fixture(scope="module")
+def installed() -> Node:
+    return node()
+
+
+@pytest.fixture(scope="module", params=["4.0", "4.01"])
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=["base", "company"])
+def metadata(
+    request: pytest.FixtureRequest,
+    version: str,
+    service: Service,
+    installed: Node,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Metadata:
+    root = service.client if request.param == "base" else service.new_company()
+    folder = tmp_path_factory.mktemp("metadata")
+    files = []
+    for media_type in ("application/xml", "application/json"):
+        asked = {"Accept": media_type, "OData-MaxVersion": version}
+        response = root.get("$metadata", headers=asked)
+        assert response.status_code == 200, response.text
+        file = folder / media_type.replace("/", ".")
+        file.write_bytes(response.content)
+        files.append(file)
+    printed = installed.run(HERE / "validate.mjs", *files, installed.packages)
+    return Metadata(files[1].read_bytes(), msgspec.json.decode(printed, type=Judgement))
+
+
+def test_the_xml_is_valid(metadata: Metadata) -> None:
+    assert metadata.judgement.invalid == []
+    assert metadata.judgement.unreadable == []
+
+
+def test_the_json_is_valid(metadata: Metadata, installed: Node) -> None:
+    schema = msgspec.json.decode((installed.packages / CSDL_SCHEMA).read_bytes())
+    roomy = jsonschema_rs.FancyRegexOptions(size_limit=_BIG, dfa_size_limit=_BIG)
+    validator = jsonschema_rs.validator_for(schema, pattern_options=roomy)
+    faults = validator.iter_errors(msgspec.json.decode(metadata.json))
+    assert [fault.message for fault in faults] == []
+
+
+def test_xml_and_json_say_the_same(metadata: Metadata) -> None:
+    said = msgspec.json.decode(metadata.json, type=Mapping[str, msgspec.Raw])
+    assert _comparable(metadata.judgement.converted) == _comparable(said)
+
+
+def test_both_convert_to_open_api_without_complaint(metadata: Metadata) -> None:
+    for converted in (metadata.judgement.of_xml, metadata.judgement.of_json):
+        assert converted.complaints == []
+        ends = {path.rpartition("/")[2] for path in converted.paths}
+        assert {each.name for each in MODEL.per_company} <= ends
+
+
+def _comparable(csdl: Mapping[str, msgspec.Raw]) -> object:
+    """CSDL without what its version and the form of its vocabularies bring."""
+    text = msgspec.json.encode({name: held for name, held in csdl.items() if name != "$Version"})
+    return msgspec.json.decode(text.replace(b".json", b".xml").replace(b"@odata.type", b"@type"))

@@ -1,0 +1,149 @@
+"""Valid query options over the properties of a kind, at random: plain text makes none."""
+
+from collections.abc import Callable, Mapping
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from schemathesis.core.jsonschema.types import JsonValue
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import Property
+from comptoir.edm.model import EntitySet
+
+Texts = SearchStrategy[str]
+
+_LETTERS = st.text(st.sampled_from("aAé ß'%_+&#/\\\u4e2d"), max_size=6)
+_LITERALS: Mapping[str, Texts] = {
+    "Edm.String": _LETTERS.map(lambda text: "'" + text.replace("'", "''") + "'"),
+    "Edm.Int32": st.integers(-(2**31), 2**31 - 1).map(str),
+    "Edm.Decimal": st.decimals(-1_000, 1_000, places=5).map(lambda number: f"{number:f}"),
+    "Edm.Boolean": st.sampled_from(["true", "false"]),
+    "Edm.Guid": st.uuids().map(str),
+    "Edm.Date": st.dates().map(str),
+    "Edm.DateTimeOffset": st.datetimes().map(lambda each: f"{each:%Y-%m-%dT%H:%M:%S}Z".zfill(20)),
+}
+_CALLS: Mapping[str, tuple[str, ...]] = {
+    "Edm.String": (
+        "length({0}) gt 3",
+        "tolower(trim({0})) ne toupper({0})",
+        "concat({0},'x') ge substring({0},1)",
+        "indexof({0},'a') eq -1",
+    ),
+    "Edm.Int32": ("{0} add 1 sub 1 eq {0}", "{0} mod 7 mul 2 lt 9"),
+    "Edm.Decimal": ("round({0}) le ceiling({0})", "{0} div 2 ne floor({0})"),
+    "Edm.Date": ("year({0}) gt 2000 and month({0}) le day({0})",),
+    "Edm.DateTimeOffset": ("date({0}) lt 2030-01-01", "hour({0}) ge minute({0})", "{0} le now()"),
+}
+"""Type to conditions with functions and arithmetic over a property of it."""
+_COMPARISONS = st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"])
+_TEXT_TESTS = st.sampled_from(["contains", "startswith", "endswith"])
+
+
+def _askable(entity_set: EntitySet) -> list[Property]:
+    return [each for each in entity_set.type.properties if not each.secret]
+
+
+def _names(entity_set: EntitySet) -> Texts:
+    return st.sampled_from([each.name for each in _askable(entity_set)])
+
+
+@st.composite
+def _condition(draw: st.DrawFn, entity_set: EntitySet) -> str:
+    held = draw(st.sampled_from(_askable(entity_set)))
+    literals = _LITERALS[held.type.edm_name]
+    form = draw(st.sampled_from(["comparison", "list", "test", "call", "relation"]))
+    if form == "call" and held.type.edm_name in _CALLS:
+        return draw(st.sampled_from(_CALLS[held.type.edm_name])).format(held.name)
+    relations = [each for each in entity_set.type.navigation if each.collection]
+    if form == "relation" and relations:
+        relation = draw(st.sampled_from(relations))
+        key = MODEL.by_name[relation.target].type.key
+        return f"{relation.name}/{draw(st.sampled_from(['any', 'all']))}(r:r/{key} ne null)"
+    if form == "list":
+        return f"{held.name} in ({','.join(draw(st.lists(literals, min_size=1, max_size=3)))})"
+    if form == "test" and held.type.edm_name == "Edm.String":
+        return f"{draw(_TEXT_TESTS)}({held.name},{draw(literals)})"
+    return f"{held.name} {draw(_COMPARISONS)} {draw(literals)}"
+
+
+def _filters(entity_set: EntitySet) -> Texts:
+    if entity_set.pair_filter is not None:
+        pairs, values = entity_set.pair_filter, _LITERALS["Edm.String"]
+        return values.map(lambda value: f"{pairs.name}1 eq {value} and {pairs.value}1 eq {value}")
+    joined = st.sampled_from([" and ", " or "])
+    return st.recursive(
+        _condition(entity_set),
+        lambda inner: st.one_of(
+            inner.map(lambda text: f"not ({text})"),
+            st.builds(lambda by, parts: f"({by.join(parts)})", joined, _few(inner)),
+        ),
+        max_leaves=4,
+    )
+
+
+def _few(texts: Texts) -> SearchStrategy[list[str]]:
+    return st.lists(texts, min_size=1, max_size=3)
+
+
+def _lists(texts: Texts) -> Texts:
+    return st.lists(texts, min_size=1, max_size=3, unique=True).map(",".join)
+
+
+def _orders(entity_set: EntitySet) -> Texts:
+    names = st.lists(_names(entity_set), min_size=1, max_size=3, unique=True)
+    ways = st.sampled_from(["", " asc", " desc"])
+    return names.flatmap(lambda given: st.tuples(*[ways.map(name.__add__) for name in given])).map(
+        ",".join
+    )
+
+
+def _expansions(entity_set: EntitySet) -> Texts:
+    ways = [
+        f"{each.name}{options}"
+        for each in entity_set.type.navigation
+        for options in (("", "($top=2)", "($count=true;$skip=1)") if each.collection else ("",))
+    ]
+    return st.sampled_from(ways) if ways else st.nothing()
+
+
+def _searches(_: EntitySet) -> Texts:
+    words = st.sampled_from(["Hill", "gra", '"Main Street"', "NOT Hill"])
+    return st.lists(words, min_size=1, max_size=3).map(" OR ".join)
+
+
+def _groups(entity_set: EntitySet) -> Texts:
+    return _names(entity_set).map(lambda name: f"groupby(({name}),aggregate($count as number_of))")
+
+
+OPTIONS: Mapping[str, Callable[[EntitySet], Texts]] = {
+    "$filter": _filters,
+    "$orderby": _orders,
+    "$select": lambda entity_set: _lists(_names(entity_set)),
+    "$expand": _expansions,
+    "$search": _searches,
+    "$apply": _groups,
+    "$format": lambda _: st.sampled_from(["json", "application/json;odata.metadata=full"]),
+    "$compute": lambda entity_set: _names(entity_set).map(lambda name: f"{name} as same"),
+}
+"""Query option to texts of it that are valid for a kind; no text where the kind has none."""
+
+_PARTS: SearchStrategy[dict[str, JsonValue]] = st.builds(
+    lambda url, group: {"method": "GET", "url": url, **group},
+    st.sampled_from(["companies", "itemsExt?$top=1", "itemsExt/$count", "none"]),
+    st.sampled_from([{}, {"headers": {"Accept": "application/json"}}]),
+)
+
+
+def _batch(parts: list[dict[str, JsonValue]]) -> JsonValue:
+    return {"requests": [{"id": str(number), **part} for number, part in enumerate(parts)]}
+
+
+BATCHES: SearchStrategy[JsonValue] = st.lists(_PARTS, max_size=3).map(_batch)
+"""Bodies of batches, of reads; an address that leads nowhere is refused on its own."""
+
+
+def found_at(path: str, kind: EntitySet) -> EntitySet:
+    """The kind of the records that a path leads to: past a relation it may be another one."""
+    last = path.removesuffix("/$count").rpartition("/")[2]
+    targets = {each.name: each.target for each in kind.type.navigation}
+    return MODEL.by_name[targets.get(last, kind.name)]
