@@ -144,6 +144,6 @@ BATCHES: SearchStrategy[JsonValue] = st.lists(_PARTS, max_size=3).map(_batch)
 
 def found_at(path: str, kind: EntitySet) -> EntitySet:
     """The kind of the records that a path leads to: past a relation it may be another one."""
-    last = path.removesuffix("/$count").rpartition("/")[2]
+    last = path.removesuffix("/$count").removesuffix("/$ref").rpartition("/")[2]
     targets = {each.name: each.target for each in kind.type.navigation}
     return MODEL.by_name[targets.get(last, kind.name)]
