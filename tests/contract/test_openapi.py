@@ -75,12 +75,15 @@ def configured(document: Document) -> BaseSchema:
     """The interface as schemathesis is to judge it.
 
     No text holds NUL, as the document says in words; a query option without `$` is the client's
-    own, and ignored; a stale tag is refused before the body is looked at.
+    own, and ignored; a tag may be stale, which is found before the body is looked at.
     """
     api = schemathesis.openapi.from_dict(document)
     api.config.generation.update(allow_x00=False, allow_extra_parameters=False)
-    refused = api.config.checks.negative_data_rejection
-    refused.expected_statuses = [*refused.expected_statuses, "412"]
+    for check in (
+        api.config.checks.positive_data_acceptance,
+        api.config.checks.negative_data_rejection,
+    ):
+        check.expected_statuses = [*check.expected_statuses, "412"]
     return api
 
 
@@ -133,6 +136,8 @@ def make_sense(case: Request, kind: EntitySet | None, data: st.DataObject) -> No
         case.headers["Repeatability-First-Sent"] = format_datetime(datetime.now(UTC), usegmt=True)
     if case.method == "PUT":
         case.headers.pop("If-None-Match", None)
+        case.headers["If-Match"] = "*"
+    elif "If-Match" in case.headers and data.draw(st.booleans()):
         case.headers["If-Match"] = "*"
     if "$format" in case.query:
         case.query["$format"] = "json"
