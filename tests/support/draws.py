@@ -1,15 +1,16 @@
-"""Random records and filters over them, for Hypothesis; few values, so that they meet."""
+"""Random records and expressions over them, for Hypothesis; few values, so that they meet."""
 
-from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from uuid import UUID
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from support import evaluator
-from support.evaluator import Condition, Operand, Plain, Specimen
+from support.evaluator import Operand, Plain, Specimen
 
 _ALPHABET = st.sampled_from("aAbB%_'\\ ßÉéſıİ\u0301中文م😀\uffff")
 TEXTS = st.one_of(
@@ -33,8 +34,14 @@ MOMENTS = st.one_of(
     st.integers(-3, 3).map(lambda steps: _DAY + timedelta(milliseconds=steps)),
     st.integers(-100_000, 100_000).map(lambda steps: _DAY + timedelta(hours=steps)),
 )
+_SPANS = st.one_of(
+    st.integers(-3, 3).map(lambda days: timedelta(days=days)),
+    st.integers(-100_000, 100_000).map(lambda steps: timedelta(milliseconds=steps)),
+    st.integers(-3, 3).map(lambda steps: timedelta(microseconds=10 * steps)),
+)
 
 _RECORD: Mapping[str, SearchStrategy[Plain]] = {
+    "series": st.sampled_from(["", "0", "0", "1", "2"]),
     "text": TEXTS,
     "mirrored": TEXTS,
     "amount": DECIMALS,
@@ -47,7 +54,7 @@ _RECORD: Mapping[str, SearchStrategy[Plain]] = {
 
 
 @st.composite
-def data_sets(draw: st.DrawFn) -> list[Specimen]:
+def data_sets(draw: DrawFn) -> list[Specimen]:
     """Up to ten specimens, their codes being their numbers."""
     ranks = draw(st.lists(INTEGERS, min_size=1, max_size=10, unique=True))
     return [
@@ -56,97 +63,334 @@ def data_sets(draw: st.DrawFn) -> list[Specimen]:
     ]
 
 
-def _text(value: str) -> Operand:
-    quoted = value.replace("'", "''")
-    return evaluator.constant(value, f"'{quoted}'")
+def _duration(span: timedelta) -> str:
+    seconds = Decimal(abs(span) // timedelta(microseconds=1)) / 1_000_000
+    sign = "-" if span < timedelta() else ""
+    return f"duration'{sign}PT{seconds:f}S'"
 
 
-def _number(value: int | Decimal) -> Operand:
-    return evaluator.constant(
-        value, format(value, "f") if isinstance(value, Decimal) else f"{value}"
-    )
+def _quoted(value: str) -> Operand:
+    doubled = value.replace("'", "''")
+    return evaluator.constant(value, f"'{doubled}'")
 
 
-def _boolean(value: bool) -> Operand:
-    return evaluator.constant(value, "true" if value else "false")
-
-
-@st.composite
-def _guid(draw: st.DrawFn) -> Operand:
-    value = draw(GUIDS)
-    return evaluator.constant(value, draw(st.sampled_from([str(value), str(value).upper()])))
-
-
-def _date(value: date) -> Operand:
-    return evaluator.constant(value, value.isoformat())
+def _pointed(value: Decimal) -> Operand:
+    text = f"{value:f}"
+    return evaluator.constant(value, text if "." in text else f"{text}.0")
 
 
 @st.composite
-def _moment(draw: st.DrawFn) -> Operand:
+def _moment_text(draw: DrawFn) -> Operand:
     value = draw(MOMENTS)
     text = value.isoformat(timespec="milliseconds").replace("+00:00", draw(st.sampled_from("Zz")))
     return evaluator.constant(value, text)
 
 
-_TEXT_FIELDS = st.sampled_from([evaluator.field("text"), evaluator.field("mirrored")])
-_TEXT_CHANGES = st.sampled_from(sorted(evaluator.TEXT_CHANGES))
-_CHANGED_FIELDS = st.builds(evaluator.changed, _TEXT_CHANGES, _TEXT_FIELDS)
-_TEXT_OPERANDS: SearchStrategy[Operand] = st.one_of(
-    _TEXT_FIELDS,
-    _CHANGED_FIELDS,
-    TEXTS.map(_text),
-    st.builds(evaluator.changed, _TEXT_CHANGES, st.one_of(_CHANGED_FIELDS, TEXTS.map(_text))),
-)
-_NUMBER_FIELDS = st.one_of(
-    st.sampled_from([evaluator.field(name) for name in ("rank", "amount", "rate")]),
-    _TEXT_OPERANDS.map(evaluator.length),
-)
-_NUMBERS = st.one_of(INTEGERS.map(_number), _FINE_DECIMALS.map(_number))
-
-_OPERANDS: Mapping[str, tuple[SearchStrategy[Operand], SearchStrategy[Operand]]] = {
-    "text": (_TEXT_OPERANDS, _TEXT_FIELDS),
-    "number": (_NUMBER_FIELDS, _NUMBERS),
-    "boolean": (st.just(evaluator.field("active")), st.booleans().map(_boolean)),
-    "guid": (st.just(evaluator.field("reference")), _guid()),
-    "date": (st.just(evaluator.field("day")), DATES.map(_date)),
-    "moment": (st.just(evaluator.field("moment")), _moment()),
-}
-"""Type to operands, and what they are compared with beside one another."""
-
-_LISTED = {**_OPERANDS, "text": (_TEXT_OPERANDS, TEXTS.map(_text))}
-"""Type to operands, and literals."""
-
-
-@st.composite
-def _comparisons(draw: st.DrawFn) -> Condition:
-    operands, literals = _OPERANDS[draw(st.sampled_from(sorted(_OPERANDS)))]
-    operator = draw(st.sampled_from(sorted(evaluator.COMPARISONS)))
-    sides = [draw(operands), draw(st.one_of(operands, literals))]
-    return evaluator.compared(operator, *draw(st.permutations(sides)))
-
-
-@st.composite
-def _lists(draw: st.DrawFn) -> Condition:
-    operands, literals = _LISTED[draw(st.sampled_from(sorted(_OPERANDS)))]
-    items = draw(st.lists(literals, min_size=1, max_size=5))
-    return evaluator.listed(draw(operands), items)
-
-
-_TESTS = st.builds(
-    evaluator.tested, st.sampled_from(sorted(evaluator.TEXT_TESTS)), _TEXT_OPERANDS, _TEXT_OPERANDS
-)
-_BARE = st.just(Condition("active", lambda record: bool(record["active"])))
-
-CONDITIONS: SearchStrategy[Condition] = st.recursive(
-    st.one_of(_comparisons(), _lists(), _TESTS, _BARE),
-    lambda inner: st.one_of(
-        st.builds(evaluator.negated, inner),
-        st.builds(
-            evaluator.joined,
-            st.sampled_from(["and", "or"]),
-            st.lists(inner, min_size=2, max_size=4),
-        ),
+_LITERALS: Mapping[str, SearchStrategy[Operand]] = {
+    "text": TEXTS.map(_quoted),
+    "whole": INTEGERS.map(lambda value: evaluator.constant(value, f"{value}")),
+    "decimal": _FINE_DECIMALS.map(_pointed),
+    "boolean": st.booleans().map(
+        lambda value: evaluator.constant(value, "true" if value else "false")
     ),
-    max_leaves=12,
+    "guid": GUIDS.map(lambda value: evaluator.constant(value, str(value).upper())),
+    "date": DATES.map(lambda value: evaluator.constant(value, value.isoformat())),
+    "moment": _moment_text(),
+    "time": st.sampled_from([time(), time(1, 2, 3), time(23, 59, 59, 999_000)]).map(
+        lambda value: evaluator.constant(value, value.isoformat(timespec="milliseconds"))
+    ),
+    "span": _SPANS.map(lambda value: evaluator.constant(value, _duration(value))),
+}
+
+_LENGTHS = st.one_of(
+    st.integers(0, 3).map(lambda value: evaluator.constant(value, f"{value}")),
+    st.just(evaluator.field("rank")),
+)
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text", "mirrored", "code"),
+    "whole": ("rank",),
+    "decimal": ("amount", "rate"),
+    "boolean": ("active",),
+    "guid": ("reference",),
+    "date": ("day",),
+    "moment": ("moment",),
+}
+
+KINDS = tuple(_LITERALS)
+
+Variables = tuple[str, ...]
+"""What properties may be asked of: the record itself, whose name is empty, and variables."""
+
+_PATTERNS = ("a", "^a", "[^a]$", "a+|ß", "^.{2}$", "(a|A)(é|ß)?", "\\d", "^$", "^\\w*$", "中|\\.")
+
+_TEXT_CHANGES: Mapping[str, Callable[[str], str]] = {
+    "tolower": str.lower,
+    "toupper": str.upper,
+    "trim": str.strip,
+}
+_TEXT_TESTS: Mapping[str, Callable[[str, str], bool]] = {
+    "contains": lambda text, part: part in text,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+}
+
+
+@st.composite
+def values(draw: DrawFn, kind: str, depth: int, variables: Variables = ("",)) -> Operand:
+    """A value of a kind, as deep as that at most."""
+    choice = draw(st.integers(0, 9))
+    if depth == 0 or choice < 3:
+        return draw(_leaves(kind, variables))
+    if choice == 3:
+        return draw(_chosen(kind, depth - 1, variables))
+    return draw(_MADE[kind](depth - 1, variables))
+
+
+@st.composite
+def _leaves(draw: DrawFn, kind: str, variables: Variables) -> Operand:
+    source = draw(st.integers(0, 9))
+    names = _FIELDS.get(kind, ())
+    if source == 0:
+        return evaluator.constant(None, "null")
+    if not names or source < 4:
+        return draw(_LITERALS[kind])
+    name, variable = draw(st.sampled_from(names)), draw(st.sampled_from(variables))
+    return (evaluator.original if source == 4 else evaluator.field)(name, variable)
+
+
+@st.composite
+def _chosen(draw: DrawFn, kind: str, depth: int, variables: Variables) -> Operand:
+    conditions = draw(st.lists(values("boolean", depth, variables), min_size=1, max_size=2))
+    branches = [(each, draw(values(kind, depth, variables))) for each in conditions]
+    if draw(st.booleans()):
+        branches.append((evaluator.constant(True, "true"), draw(values(kind, 0, variables))))
+    return evaluator.chosen(branches)
+
+
+@st.composite
+def _texts(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    def text() -> Operand:
+        return draw(values("text", depth, variables))
+
+    def whole() -> Operand:
+        return draw(st.one_of(values("whole", 0, variables), _LITERALS["whole"]))
+
+    match draw(st.integers(0, 4)):
+        case 0:
+            name = draw(st.sampled_from(sorted(_TEXT_CHANGES)))
+            return evaluator.called(name, _TEXT_CHANGES[name], text())
+        case 1:
+            return evaluator.called("concat", str.__add__, text(), text())
+        case 2:
+            return evaluator.substring(text(), whole())
+        case 3:
+            return evaluator.substring(text(), whole(), draw(_LENGTHS))
+    if draw(st.booleans()):
+        return evaluator.cast(draw(values("whole", depth, variables)), "Edm.String", str)
+    held = draw(values("decimal", depth, variables))
+    return evaluator.cast(held, "Edm.String", evaluator.text_of_decimal)
+
+
+@st.composite
+def _wholes(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    def of(kind: str) -> Operand:
+        return draw(values(kind, depth, variables))
+
+    match draw(st.integers(0, 7)):
+        case 0:
+            return evaluator.called("length", len, of("text"))
+        case 1:
+            return evaluator.called("indexof", str.find, of("text"), of("text"))
+        case 2:
+            part = draw(st.sampled_from(["year", "month", "day"]))
+            moment = of(draw(st.sampled_from(["date", "moment"])))
+            return evaluator.called(part, lambda value: getattr(value, part), moment)
+        case 3:
+            part = draw(st.sampled_from(["hour", "minute", "second"]))
+            moment = of(draw(st.sampled_from(["time", "moment"])))
+            return evaluator.called(part, lambda value: getattr(value, part), moment)
+        case 4:
+            return evaluator.cast(of("text"), "Edm.Int32", evaluator.whole_of_text)
+        case 5:
+            return evaluator.counted(draw(st.sampled_from(variables)))
+    return draw(_computed("whole", "whole", "whole", depth, variables, without=("divby",)))
+
+
+@st.composite
+def _decimals(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    def of(kind: str) -> Operand:
+        return draw(values(kind, depth, variables))
+
+    match draw(st.integers(0, 7)):
+        case 0:
+            name = draw(st.sampled_from(["round", "floor", "ceiling"]))
+            held = of("decimal")
+            return evaluator.called(name, lambda value: evaluator.rounded(name, value), held)
+        case 1:
+            return evaluator.called("totalseconds", _seconds, of("span"))
+        case 2:
+            return evaluator.called("fractionalseconds", _fraction, of("moment"))
+        case 3:
+            held = draw(values("whole", depth, variables))
+            return evaluator.cast(held, "Edm.Decimal", evaluator.decimal)
+        case 4:
+            return draw(_computed("decimal", "whole", "decimal", depth, variables))
+        case 5:
+            return draw(_computed("decimal", "decimal", "whole", depth, variables))
+    return draw(_computed("decimal", "decimal", "decimal", depth, variables))
+
+
+@st.composite
+def _computed(
+    draw: DrawFn,
+    result: str,
+    first: str,
+    second: str,
+    depth: int,
+    variables: Variables,
+    without: tuple[str, ...] = (),
+) -> Operand:
+    left = draw(values(first, depth, variables))
+    if first == result and draw(st.integers(0, 5)) == 0:
+        return evaluator.minus(left, lambda value: -value)
+    names = [each for each in ("add", "sub", "mul", "div", "divby", "mod") if each not in without]
+    operator = draw(st.sampled_from(names))
+    right = draw(values(second, depth, variables))
+    # null with null has the type of whole numbers, whatever it is drawn for
+    return evaluator.infix(
+        operator, lambda one, other: evaluator.arithmetic(operator, one, other), left, right
+    )
+
+
+def _seconds(span: timedelta) -> Decimal:
+    return Decimal(span // timedelta(microseconds=1)) / 1_000_000
+
+
+def _fraction(moment: datetime) -> Decimal:
+    return Decimal(moment.microsecond) / 1_000_000
+
+
+@st.composite
+def _moments(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    moment, span = draw(values("moment", depth, variables)), draw(values("span", depth, variables))
+    if draw(st.booleans()):
+        return evaluator.infix("add", evaluator.moved, moment, span)
+    return evaluator.infix("sub", lambda one, other: evaluator.moved(one, -other), moment, span)
+
+
+@st.composite
+def _dates(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    if draw(st.booleans()):
+        held = draw(values("moment", depth, variables))
+        return evaluator.called("date", datetime.date, held)
+    day, span = draw(values("date", depth, variables)), draw(values("span", depth, variables))
+    if draw(st.booleans()):
+        return evaluator.infix("add", evaluator.moved_day, day, span)
+    return evaluator.infix("sub", lambda one, other: evaluator.moved_day(one, -other), day, span)
+
+
+@st.composite
+def _spans(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    match draw(st.integers(0, 2)):
+        case 0:
+            kind = draw(st.sampled_from(["date", "moment"]))
+            sides = [draw(values(kind, depth, variables)) for _ in range(2)]
+            return evaluator.infix("sub", lambda one, other: one - other, *sides)
+        case 1:
+            return evaluator.minus(draw(values("span", depth, variables)), lambda value: -value)
+    sides = [draw(values("span", depth, variables)) for _ in range(2)]
+    return evaluator.infix("add", lambda one, other: one + other, *sides)
+
+
+@st.composite
+def _times(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    return evaluator.called("time", datetime.time, draw(values("moment", depth, variables)))
+
+
+@st.composite
+def _guids(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    return draw(_chosen("guid", depth, variables))
+
+
+_NUMBERS = ("whole", "decimal")
+
+
+@st.composite
+def _conditions(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    def condition() -> Operand:
+        return draw(values("boolean", depth, variables))
+
+    match draw(st.integers(0, 9)):
+        case 0:
+            return evaluator.negated(condition())
+        case 1 | 2:
+            parts = [condition() for _ in range(draw(st.integers(2, 3)))]
+            return evaluator.joined(draw(st.sampled_from(["and", "or"])), parts)
+        case 3:
+            name = draw(st.sampled_from(sorted(_TEXT_TESTS)))
+            texts = [draw(values("text", depth, variables)) for _ in range(2)]
+            return evaluator.called(name, _TEXT_TESTS[name], *texts)
+        case 4:
+            return draw(_quantified(depth, variables))
+        case 5:
+            return draw(_listed(depth, variables))
+        case 6:
+            pattern = draw(st.sampled_from(_PATTERNS))
+            text = draw(values("text", depth, variables))
+            quoted = evaluator.constant(pattern, f"'{pattern}'")
+            return evaluator.called("matchesPattern", _matches, text, quoted)
+    kind = draw(st.sampled_from(KINDS))
+    other = draw(st.sampled_from(_NUMBERS)) if kind in _NUMBERS else kind
+    sides = draw(values(kind, depth, variables)), draw(values(other, depth, variables))
+    return evaluator.compared(draw(st.sampled_from(evaluator.COMPARISONS)), *sides)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return re.search(pattern.replace("$", "\\Z"), text, re.ASCII) is not None
+
+
+@st.composite
+def _listed(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    kind = draw(st.sampled_from(KINDS))
+    left = draw(values(kind, depth, variables))
+    literals = draw(st.lists(_LITERALS[kind], min_size=1, max_size=4))
+    others = draw(st.lists(values(kind, 0, variables), max_size=2))
+    opening = draw(st.sampled_from("(["))
+    return evaluator.listed(left, draw(st.permutations(literals + others)), opening)
+
+
+@st.composite
+def _quantified(draw: DrawFn, depth: int, variables: Variables) -> Operand:
+    over = draw(st.sampled_from(variables))
+    if len(variables) > 2:
+        return evaluator.quantified("any", over, "")
+    inner = f"v{len(variables)}"
+    quantifier = draw(st.sampled_from(["any", "all"]))
+    condition = draw(values("boolean", depth, (*variables, inner)))
+    return evaluator.quantified(quantifier, over, inner, condition)
+
+
+_MADE: Mapping[str, Callable[[int, Variables], SearchStrategy[Operand]]] = {
+    "text": _texts,
+    "whole": _wholes,
+    "decimal": _decimals,
+    "boolean": _conditions,
+    "guid": _guids,
+    "date": _dates,
+    "moment": _moments,
+    "time": _times,
+    "span": _spans,
+}
+
+CONDITIONS: SearchStrategy[Operand] = st.integers(1, 4).flatmap(
+    lambda depth: _conditions(depth, ("",))
 )
 """Conditions over specimens, of every operator and function that filters have."""
+
+
+@st.composite
+def orders(draw: DrawFn) -> list[tuple[Operand, bool]]:
+    """What to sort by, and whether down, one after another."""
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3))
+    return [(draw(values(kind, draw(st.integers(0, 2)))), draw(st.booleans())) for kind in kinds]

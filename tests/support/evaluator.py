@@ -1,51 +1,105 @@
-"""Filters as plain Python: what each means, beside the text that is sent for it."""
+"""Expressions as plain Python: what each means, beside the text that is sent for it.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
+Everything is evaluated, whether or not it decides: so `Unfit` says that some value of a record has
+no result, where the service may answer 400.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, localcontext
+from fractions import Fraction
 from uuid import UUID
 
-Plain = str | int | bool | Decimal | UUID | date | datetime
+Plain = str | int | bool | Decimal | UUID | date | datetime | time | timedelta
 Specimen = Mapping[str, Plain]
+
+_EXACT = Context(prec=200)
+_MOST_WHOLE = 2**63 - 1
+_MOST_DECIMAL = Decimal(10**13)
+_FINEST = Decimal("1e-30")
+FIFTH = Decimal("0.00001")
+
+
+class Unfit(Exception):  # noqa: N818 - a value, not an error of the test
+    """A value that has no result within what is computed with."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A record that is asked about, all records, and the records that variables stand for."""
+
+    it: Specimen
+    records: Sequence[Specimen]
+    variables: Mapping[str, Specimen]
+
+
+Of = Callable[[Scope], Plain | None]
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A value: its text in a filter, and what it is for a record."""
+    """A value: its text in an expression, and what it is for a record; None is null."""
 
     text: str
-    of: Callable[[Specimen], Plain]
+    of: Of
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A condition: its text in a filter, and whether it holds for a record."""
-
-    text: str
-    holds: Callable[[Specimen], bool]
+def constant(value: Plain | None, text: str) -> Operand:
+    return Operand(text, lambda _: value)
 
 
-COMPARISONS: Mapping[str, Callable[[Plain, Plain], bool]] = {
-    "eq": lambda left, right: left == right,
-    "ne": lambda left, right: left != right,
-    "lt": lambda left, right: _ordered(left, right) < 0,
-    "le": lambda left, right: _ordered(left, right) <= 0,
-    "gt": lambda left, right: _ordered(left, right) > 0,
-    "ge": lambda left, right: _ordered(left, right) >= 0,
-}
+def field(name: str, variable: str = "") -> Operand:
+    if not variable:
+        return Operand(name, lambda scope: scope.it[name])
+    return Operand(f"{variable}/{name}", lambda scope: scope.variables[variable][name])
 
-TEXT_TESTS: Mapping[str, Callable[[str, str], bool]] = {
-    "contains": lambda text, part: part in text,
-    "startswith": lambda text, part: text.startswith(part),
-    "endswith": lambda text, part: text.endswith(part),
-}
 
-TEXT_CHANGES: Mapping[str, Callable[[str], str]] = {"tolower": str.lower, "toupper": str.upper}
+def original(name: str, variable: str = "") -> Operand:
+    """A property of the one specimen whose code is the record's series."""
+    start = f"{variable}/" if variable else ""
+
+    def of(scope: Scope) -> Plain | None:
+        record = scope.variables[variable] if variable else scope.it
+        found = [each for each in scope.records if each["code"] == record["series"] != ""]
+        return found[0][name] if found else None
+
+    return Operand(f"{start}original/{name}", of)
+
+
+def _copies(scope: Scope, variable: str) -> list[Specimen]:
+    record = scope.variables[variable] if variable else scope.it
+    return [each for each in scope.records if each["series"] == record["code"] != ""]
+
+
+def counted(variable: str) -> Operand:
+    start = f"{variable}/" if variable else ""
+    return Operand(f"{start}copies/$count", lambda scope: len(_copies(scope, variable)))
+
+
+def quantified(
+    quantifier: str, variable: str, inner: str, condition: Operand | None = None
+) -> Operand:
+    """`any` or `all` over the copies of a record, or of what a variable stands for."""
+    start = f"{variable}/" if variable else ""
+    if condition is None:
+        return Operand(f"{start}copies/any()", lambda scope: bool(_copies(scope, variable)))
+    held = condition
+
+    def of(scope: Scope) -> bool:
+        copies = _copies(scope, variable)
+        # what has no result may be computed even where there are no copies
+        met = [
+            held.of(replace(scope, variables={**scope.variables, inner: each})) is True
+            for each in (*copies, scope.it)
+        ][: len(copies)]
+        return any(met) if quantifier == "any" else all(met)
+
+    return Operand(f"{start}copies/{quantifier}({inner}:{held.text})", of)
 
 
 def _ordered(left: Plain, right: Plain) -> int:
-    """Below, at or above 0 as left is less than, equal to or greater than right."""
     if isinstance(left, str) and isinstance(right, str):
         return (left > right) - (left < right)
     if isinstance(left, UUID) and isinstance(right, UUID):
@@ -54,58 +108,204 @@ def _ordered(left: Plain, right: Plain) -> int:
         return (left > right) - (left < right)
     if isinstance(left, date) and isinstance(right, date):
         return (left > right) - (left < right)
+    if isinstance(left, time) and isinstance(right, time):
+        return (left > right) - (left < right)
+    if isinstance(left, timedelta) and isinstance(right, timedelta):
+        return (left > right) - (left < right)
     if isinstance(left, int | Decimal) and isinstance(right, int | Decimal):
         return (left > right) - (left < right)
     raise TypeError(f"{left!r} and {right!r} are not ordered")
 
 
-def field(name: str) -> Operand:
-    return Operand(name, lambda record: record[name])
+_ORDERS: Mapping[str, Callable[[int], bool]] = {
+    "lt": lambda order: order < 0,
+    "le": lambda order: order <= 0,
+    "gt": lambda order: order > 0,
+    "ge": lambda order: order >= 0,
+}
+COMPARISONS = ("eq", "ne", *_ORDERS)
 
 
-def constant(value: Plain, text: str) -> Operand:
-    return Operand(text, lambda _: value)
+def precedes(left: Plain | None, right: Plain | None) -> int:
+    """Below, at or above 0 as left sorts before, with or behind right; null sorts first."""
+    if left is None or right is None:
+        return (left is not None) - (right is not None)
+    return _ordered(left, right)
 
 
-def compared(operator: str, left: Operand, right: Operand) -> Condition:
-    compare = COMPARISONS[operator]
-    return Condition(
-        f"{left.text} {operator} {right.text}",
-        lambda record: compare(left.of(record), right.of(record)),
-    )
+def compared(operator: str, left: Operand, right: Operand) -> Operand:
+    def of(scope: Scope) -> bool:
+        first, second = left.of(scope), right.of(scope)
+        if operator in ("eq", "ne"):
+            return (first == second) == (operator == "eq")
+        if first is None or second is None:
+            return first is second and operator in ("le", "ge")
+        return _ORDERS[operator](_ordered(first, second))
+
+    return Operand(f"({left.text} {operator} {right.text})", of)
 
 
-def listed(left: Operand, items: list[Operand]) -> Condition:
-    return Condition(
-        f"{left.text} in ({','.join(item.text for item in items)})",
-        lambda record: left.of(record) in [item.of(record) for item in items],
-    )
+def listed(left: Operand, items: list[Operand], opening: str = "(") -> Operand:
+    closing = {"(": ")", "[": "]"}[opening]
+    text = f"({left.text} in {opening}{','.join(item.text for item in items)}{closing})"
+
+    def of(scope: Scope) -> bool:
+        value = left.of(scope)
+        return value in [item.of(scope) for item in items]
+
+    return Operand(text, of)
 
 
-def tested(name: str, text: Operand, part: Operand) -> Condition:
-    test = TEXT_TESTS[name]
-    return Condition(
-        f"{name}({text.text},{part.text})",
-        lambda record: test(str(text.of(record)), str(part.of(record))),
-    )
+def negated(operand: Operand) -> Operand:
+    def of(scope: Scope) -> bool | None:
+        held = operand.of(scope)
+        return None if held is None else not held
+
+    return Operand(f"(not ({operand.text}))", of)
 
 
-def changed(name: str, text: Operand) -> Operand:
-    change = TEXT_CHANGES[name]
-    return Operand(f"{name}({text.text})", lambda record: change(str(text.of(record))))
+def joined(operator: str, operands: list[Operand]) -> Operand:
+    decisive = operator == "or"
+
+    def of(scope: Scope) -> bool | None:
+        held = [each.of(scope) for each in operands]
+        if decisive in held:
+            return decisive
+        return None if None in held else not decisive
+
+    return Operand("(" + f" {operator} ".join(each.text for each in operands) + ")", of)
 
 
-def length(text: Operand) -> Operand:
-    return Operand(f"length({text.text})", lambda record: len(str(text.of(record))))
+def chosen(branches: list[tuple[Operand, Operand]]) -> Operand:
+    text = ",".join(f"{condition.text}:{value.text}" for condition, value in branches)
+
+    def of(scope: Scope) -> Plain | None:
+        held = [(condition.of(scope), value.of(scope)) for condition, value in branches]
+        return next((value for condition, value in held if condition is True), None)
+
+    return Operand(f"case({text})", of)
 
 
-def negated(operand: Condition) -> Condition:
-    return Condition(f"not ({operand.text})", lambda record: not operand.holds(record))
+def called(name: str, compute: Callable[..., Plain | None], *arguments: Operand) -> Operand:
+    """A function that gives null for null."""
+
+    def of(scope: Scope) -> Plain | None:
+        values = [each.of(scope) for each in arguments]
+        return None if None in values else compute(*values)
+
+    return Operand(f"{name}({','.join(each.text for each in arguments)})", of)
 
 
-def joined(operator: str, operands: list[Condition]) -> Condition:
-    every = all if operator == "and" else any
-    return Condition(
-        f" {operator} ".join(f"({each.text})" for each in operands),
-        lambda record: every(each.holds(record) for each in operands),
-    )
+def substring(text: Operand, start: Operand, length: Operand | None = None) -> Operand:
+    """A part of a text; a negative length is a fault, whatever the text."""
+
+    def part(whole: str, first: int, size: int | None = None) -> str:
+        first = max(len(whole) + first, 0) if first < 0 else first
+        return whole[first:] if size is None else whole[first : first + size]
+
+    held = called("substring", part, *(each for each in (text, start, length) if each is not None))
+
+    def of(scope: Scope) -> Plain | None:
+        size = None if length is None else length.of(scope)
+        if isinstance(size, int) and size < 0:
+            raise Unfit
+        return held.of(scope)
+
+    return Operand(held.text, of)
+
+
+def cast(operand: Operand, name: str, compute: Callable[..., Plain | None]) -> Operand:
+    held = called("cast", compute, operand)
+    return Operand(f"cast({operand.text},{name})", held.of)
+
+
+def infix(
+    operator: str, compute: Callable[..., Plain | None], left: Operand, right: Operand
+) -> Operand:
+    held = called(operator, compute, left, right)
+    return Operand(f"({left.text} {operator} {right.text})", held.of)
+
+
+def minus(operand: Operand, compute: Callable[..., Plain | None]) -> Operand:
+    held = called("-", compute, operand)
+    return Operand(f"(-({operand.text}))", held.of)
+
+
+def _fit(value: int | Decimal) -> int | Decimal:
+    if isinstance(value, int):
+        if abs(value) > _MOST_WHOLE:
+            raise Unfit
+        return value
+    with localcontext(_EXACT):
+        if abs(value) >= _MOST_DECIMAL or value % _FINEST:
+            raise Unfit
+        return value
+
+
+def decimal(value: int | Decimal) -> Decimal:
+    """A number as one with decimals."""
+    if isinstance(value, int) and abs(value) >= _MOST_DECIMAL:
+        raise Unfit
+    return Decimal(value)
+
+
+def arithmetic(operator: str, left: int | Decimal, right: int | Decimal) -> int | Decimal:
+    """The exact result of an operation, or `Unfit`."""
+    if operator == "divby" or not (isinstance(left, int) and isinstance(right, int)):
+        left, right = decimal(left), decimal(right)
+        operator = "div" if operator == "divby" else operator
+    if operator in ("div", "mod") and not right:
+        raise Unfit
+    exact_left, exact_right = Fraction(left), Fraction(right)
+    if operator in ("div", "mod"):
+        times = exact_left / exact_right
+        whole = int(times)
+        if operator == "div" and not isinstance(left, int):
+            with localcontext(_EXACT):
+                quotient = Decimal(times.numerator) / Decimal(times.denominator)
+                return _fit(quotient.quantize(FIFTH, ROUND_HALF_EVEN))
+        result = Fraction(whole) if operator == "div" else exact_left - whole * exact_right
+    elif operator == "mul":
+        result = exact_left * exact_right
+    else:
+        result = exact_left + exact_right * (1 if operator == "add" else -1)
+    if isinstance(left, int):
+        return _fit(int(result))
+    with localcontext(_EXACT):
+        return _fit(Decimal(result.numerator) / Decimal(result.denominator))
+
+
+def rounded(name: str, value: int | Decimal) -> Decimal:
+    """`round`, `floor` or `ceiling`."""
+    if name == "ceiling":
+        return decimal(-int(Decimal(-value).to_integral_value(ROUND_FLOOR)))
+    rounding = ROUND_HALF_UP if name == "round" else ROUND_FLOOR
+    return Decimal(_fit(Decimal(value).to_integral_value(rounding)))
+
+
+def moved(moment: datetime, span: timedelta) -> datetime:
+    """A moment some span later; what is finer than a millisecond is cut."""
+    try:
+        later = moment + span
+    except OverflowError:
+        raise Unfit from None
+    return later.replace(microsecond=later.microsecond // 1000 * 1000)
+
+
+def moved_day(day: date, span: timedelta) -> date:
+    try:
+        return (datetime(day.year, day.month, day.day, tzinfo=UTC) + span).date()
+    except OverflowError:
+        raise Unfit from None
+
+
+def whole_of_text(text: str) -> int | None:
+    if not re.fullmatch(r"-?[0-9]+", text):
+        return None
+    return int(text) if abs(int(text)) < 2**31 else None
+
+
+def text_of_decimal(value: Decimal) -> str:
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in ("-0", "") else text

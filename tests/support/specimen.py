@@ -1,7 +1,7 @@
 """A twelfth kind, of no use but to the tests: one property of every type, and every rule."""
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Computed, EntityType, Property, UniqueRule
+from comptoir.edm.entity import Computed, EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.number import DECIMAL, INT32
 from comptoir.edm.primitive import Stored
@@ -34,7 +34,12 @@ SPECIMEN = EntityType(
         Property("changedAt", INSTANT, modified_at=True),
     ),
     unique=(UniqueRule(("code", "series")), UniqueRule(("rank",))),
+    indexes=(("series",),),
     derivations=(Computed("mirrored", "text", reversed_text, "the text backwards"),),
+    navigation=(
+        NavigationProperty("original", "specimensExt", ("series", "code"), collection=False),
+        NavigationProperty("copies", "specimensExt", ("code", "series")),
+    ),
 )
 
 SPECIMENS = EntitySet("specimensExt", SPECIMEN)

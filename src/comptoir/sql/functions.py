@@ -29,6 +29,8 @@ _ARITIES = {
     """,
 }
 
+_BEYOND_DECIMALS = 10**13
+
 TRIGRAMS = f"{PREFIX}trigrams"
 
 REGISTERED: Mapping[str, int] = MappingProxyType(
@@ -81,6 +83,10 @@ def _fraction(start: int) -> Callable[[Operand], SqlExpression]:
     return fraction
 
 
+def _bounded(number: Operand) -> SqlExpression:
+    return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
+
+
 def _infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
     def combined(left: Operand, right: Operand) -> SqlExpression:
         return left.op(symbol)(right)
@@ -126,6 +132,7 @@ _NATIVE: FunctionTable = {
     "mod_native": _infix("%"),
     "negate": constant(0).op("-"),
     "scale": lambda number: number.op("*")(constant(100_000)),
+    "bounded": _bounded,
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
     "text_of_text": lambda text: text,

@@ -123,6 +123,13 @@ def as_decimal(typed: Typed) -> Typed:
     return Typed(Function(name, (typed.value,)), EXACT, typed.nullable, most, literal)
 
 
+def within_decimals(typed: Typed) -> Typed:
+    """A whole number as one that compares with every Decimal as it does, and fits among them."""
+    if typed.kind is not WHOLE or typed.most <= _LARGEST_SCALED:
+        return typed
+    return Typed(Function("bounded", (typed.value,)), WHOLE, typed.nullable, _LARGEST_SCALED)
+
+
 def as_wide(typed: Typed) -> Typed:
     """A number as a wide one."""
     if typed.kind is WIDE:
@@ -177,5 +184,4 @@ def _of_null(terms: Terms, node: Binary, first: Typed, second: Typed) -> Typed:
     for typed in (first, second):
         if typed.kind not in NUMBERS and typed.kind not in (NOTHING, SPANS, DAYS, MOMENTS):
             raise terms.misused(node, f"{node.operator} does not apply to {typed.kind.expected}.")
-    kind = next((each.kind for each in (first, second) if each.kind is not NOTHING), NOTHING)
-    return Typed(Null(), kind, nullable=True)
+    return Typed(Null(), NOTHING, nullable=True)

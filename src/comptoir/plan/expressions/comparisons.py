@@ -12,7 +12,7 @@ from comptoir.plan.bound import (
     OneOf,
     Value,
 )
-from comptoir.plan.expressions.arithmetic import as_decimal, as_wide
+from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
 from comptoir.plan.expressions.kinds import (
     EXACT,
     NOTHING,
@@ -52,7 +52,7 @@ def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -
         if held.kind is not NOTHING:
             return _with_literal(terms, operator, held, right.node)
     first, second = terms.settled(left), terms.settled(right)
-    first, second = alike(terms, node, (left.node, first), (right.node, second))
+    first, second = alike(terms, node, (left.node, first), (right.node, second), computes=False)
     return compared(operator, first, second)
 
 
@@ -73,7 +73,8 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
     held = terms.settled(left)
     computed = [each for each in items if each.typed is not None]
     for each in computed:
-        held, _ = alike(terms, node, (left.node, held), (each.node, terms.settled(each)))
+        item = (each.node, terms.settled(each))
+        held, _ = alike(terms, node, (left.node, held), item, computes=False)
     literals: dict[Stored, None] = {}
     has_null = False
     for each in items:
@@ -89,9 +90,10 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
     values: list[Value] = list(terms.slots.add_list(list(literals))) if literals else []
     nullable = held.nullable
     for each in computed:
-        _, item = alike(terms, node, (left.node, held), (each.node, terms.settled(each)))
-        nullable = nullable or item.nullable
-        values.append(item.value)
+        item = (each.node, terms.settled(each))
+        _, listed_value = alike(terms, node, (left.node, held), item, computes=False)
+        nullable = nullable or listed_value.nullable
+        values.append(listed_value.value)
     listed: list[Value] = [OneOf(held.value, tuple(values), nullable)] if values else []
     if has_null and held.nullable:
         listed.append(IsNull(held.value))
@@ -101,14 +103,24 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
 
 
 def alike(
-    terms: Terms, node: Node, left: tuple[Node, Typed], right: tuple[Node, Typed]
+    terms: Terms,
+    node: Node,
+    left: tuple[Node, Typed],
+    right: tuple[Node, Typed],
+    *,
+    computes: bool = True,
 ) -> tuple[Typed, Typed]:
-    """Two values in the kind that holds both; raises `Refusal` (400) when none does."""
+    """Two values in the kind that holds both; raises `Refusal` (400) when none does.
+
+    Unless one `computes` with them, a whole number beyond all Decimals stays beyond them.
+    """
     first, second = left[1], right[1]
     if first.kind is second.kind or NOTHING in (first.kind, second.kind):
         return first, second
     if first.kind in NUMBERS and second.kind in NUMBERS:
         kind = WIDE if WIDE in (first.kind, second.kind) else EXACT
+        if not computes:
+            first, second = within_decimals(first), within_decimals(second)
         return as_kind(first, kind), as_kind(second, kind)
     raise terms.misused(
         node,
