@@ -182,3 +182,10 @@ def test_it_is_computed_and_cannot_be_written(method: str, desks: Company) -> No
 
     refusal(answer, "BadRequest_MethodNotAllowed")
     assert answer.headers["allow"] == "HEAD, GET"
+
+
+def test_a_key_with_its_name_is_odata_and_gives_the_plain_record(desks: Company) -> None:
+    read = record(desks.get(f"{CATALOGUE}(itemId={RED_DESK})"))
+
+    assert read["itemNo"] == "RED"
+    assert "value" not in read

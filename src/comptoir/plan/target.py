@@ -57,8 +57,9 @@ class Target(msgspec.Struct, frozen=True):
     """What a path names: a set and what of it, under a company unless the set is the companies.
 
     `key` is the record's key when the path gives it at the set itself, `alternate` the values of a
-    unique rule instead. Through `hops` the set is that of the records to which they lead. The
-    company's id has the form of a Guid; whether there is such a company is the store's to say.
+    unique rule instead, and `named` whether the path names the properties that it gives. Through
+    `hops` the set is that of the records to which they lead. The company's id has the form of a
+    Guid; whether there is such a company is the store's to say.
     """
 
     shape: Shape
@@ -68,6 +69,7 @@ class Target(msgspec.Struct, frozen=True):
     alternate: Key = ()
     hops: tuple[Hop, ...] = ()
     property: Property | None = None
+    named: bool = False
 
 
 def company_of(segments: Sequence[Segment]) -> str | None:
@@ -129,6 +131,7 @@ class _Walk:
         self._key: Stored | None = None
         self._alternate: Key = ()
         self._hops: tuple[Hop, ...] = ()
+        self._named = False
 
     def enter(
         self, entity_set: EntitySet, company_id: str | None, key: Stored | None = None
@@ -139,6 +142,7 @@ class _Walk:
     def take_key(self, parts: Sequence[KeyPart]) -> None:
         """Read the key of the set at which the walk stands."""
         self._key, self._alternate = _key(self._set, parts)
+        self._named = parts[0].name is not None
 
     def collection(self, rest: Sequence[Segment]) -> Target:
         """What a path names whose walk stands at a collection."""
@@ -198,7 +202,14 @@ class _Walk:
 
     def _target(self, shape: Shape, held: Property | None = None) -> Target:
         return Target(
-            shape, self._set, self._company_id, self._key, self._alternate, self._hops, held
+            shape,
+            self._set,
+            self._company_id,
+            self._key,
+            self._alternate,
+            self._hops,
+            held,
+            self._named,
         )
 
 

@@ -51,7 +51,8 @@ class Records:
 
     async def narrowed(self, context: Context) -> Answer:
         """Operation 9 at a key: the collection, narrowed to one record unless the key is zero."""
-        if names_protocol(context.request.headers):
+        # a key with its name is OData's form, which some libraries write that name no version
+        if names_protocol(context.request.headers) or context.target.named:
             return await self.read(context)
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
