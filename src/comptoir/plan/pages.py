@@ -1,6 +1,5 @@
 """Query options bound to a collection: which of its records stand on the page that is asked for."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,6 +17,7 @@ from comptoir.plan.read import (
     Computed,
     CountPlan,
     Order,
+    OrderKey,
     OrderTerm,
     PagePlan,
     Row,
@@ -41,9 +41,16 @@ class Page(msgspec.Struct, frozen=True):
     plan: PagePlan
     size: int
     given: int
-    query: Sequence[str]
+    grounds: Grounds
+    options: QueryOptions
+    within: Within
     count: CountPlan | None
     now: str = ""
+
+    @property
+    def query(self) -> tuple[str, ...]:
+        """What a token of the page belongs to."""
+        return _query(self.grounds, self.plan.company, self.options, self.within)
 
     def token_behind(self, row: Row, shown: int) -> str:
         """The skip token for the page behind this one, which showed so many and ended in `row`."""
@@ -58,7 +65,7 @@ class Page(msgspec.Struct, frozen=True):
 
     def narrowed(self, within: Within) -> "Page":
         """The same page of the records with some values; only its tokens differ."""
-        return msgspec.structs.replace(self, query=(*self.query, *_within(within)))
+        return msgspec.structs.replace(self, within=within)
 
 
 def bind_page(
@@ -79,25 +86,17 @@ def bind_page(
     order = default_order(entity_set)
     if options.orderby is not None:
         order = bind_orderby(grounds.of(options.orderby), options.orderby)
-    query = (
-        entity_set.name,
-        company.id if company else "",
-        options.filter or "",
-        options.orderby or "",
-        options.search or "",
-        *_within(within),
-        *[f"{each.name}={each.text}" for each in computed],
-        *[f"@{name}={text}" for name, text in grounds.aliases],
-    )
     continuation, skip = Continuation(0, ()), options.skip or 0
     if options.skiptoken is not None:
+        query = _query(grounds, company, options, within)
         continuation = decode_token(options.skiptoken, query, entity_set.type, order)
         skip = 0
     size, limit = page_size, page_size + 1
     if options.top is not None and options.top - continuation.given <= page_size:
         size = limit = max(options.top - continuation.given, 0)
     now = ""
-    if NOW in where.values or _names_now(order) or any(NOW in each.values for each in computed):
+    is_plain = options.orderby is None and not computed
+    if NOW in where.values or (not is_plain and _names_now(order, computed)):
         now = continuation.now or instant(datetime.now(UTC))
         where, order, computed = _at(now, where, order, computed)
     seek = continuation.seek or None
@@ -105,7 +104,7 @@ def bind_page(
     count = None
     if options.count:
         count = CountPlan(entity_set, company, where, keys, within, computed)
-    return Page(plan, size, continuation.given, query, count, now)
+    return Page(plan, size, continuation.given, grounds, options, within, count, now)
 
 
 def bind_count(
@@ -136,8 +135,8 @@ def _where(grounds: Grounds, options: QueryOptions) -> Where:
     return where
 
 
-def _names_now(order: Order) -> bool:
-    return any(isinstance(each, OrderTerm) and NOW in each.values for each in order)
+def _names_now(order: Order, computed: Computed) -> bool:
+    return any(NOW in each.values for each in (*order, *computed) if not isinstance(each, OrderKey))
 
 
 def _at(now: str, where: Where, order: Order, computed: Computed) -> tuple[Where, Order, Computed]:
@@ -156,5 +155,16 @@ def _at(now: str, where: Where, order: Order, computed: Computed) -> tuple[Where
     )
 
 
-def _within(within: Within) -> list[str]:
-    return [f"{name}={value}" for name, value in within]
+def _query(
+    grounds: Grounds, company: Company | None, options: QueryOptions, within: Within
+) -> tuple[str, ...]:
+    return (
+        grounds.entity_set.name,
+        company.id if company else "",
+        options.filter or "",
+        options.orderby or "",
+        options.search or "",
+        *[f"{name}={value}" for name, value in within],
+        *[f"{each.name}={each.text}" for each in grounds.computed],
+        *[f"@{name}={text}" for name, text in grounds.aliases],
+    )

@@ -1,6 +1,7 @@
 """Reads bound to the model: one record, or the page of a collection."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 
@@ -19,7 +20,7 @@ Within = tuple[tuple[str, Stored], ...]
 """Properties and the values that they must have: what narrows a collection to a part of it."""
 
 
-class OrderKey(msgspec.Struct, frozen=True):
+class OrderKey(msgspec.Struct, frozen=True, cache_hash=True):
     """A property to sort by, and which way."""
 
     name: str
@@ -132,7 +133,14 @@ class CountPlan(msgspec.Struct, frozen=True):
 
 def default_order(entity_set: EntitySet, keys: Sequence[OrderKey | OrderTerm] = ()) -> Order:
     """An order completed by the key, which makes it total."""
+    if not keys:
+        return _by_key(entity_set)
     key = entity_set.type.key
     if any(isinstance(each, OrderKey) and each.name == key for each in keys):
         return tuple(keys)
     return (*keys, OrderKey(key))
+
+
+@cache
+def _by_key(entity_set: EntitySet) -> Order:
+    return (OrderKey(entity_set.type.key),)

@@ -1,7 +1,7 @@
 """Paths bound to the model: what of which company a path names (OData URL Conventions 4.01, 4)."""
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -24,7 +24,7 @@ class Company(msgspec.Struct, frozen=True):
     incarnation: str
 
 
-class Shape(Enum):
+class Shape(StrEnum):
     """What a path names, which decides the methods that it has."""
 
     SERVICE = "the service document"
@@ -101,6 +101,10 @@ def resolve(
     rest = segments if company_id is None else segments[1:]
     if not rest and (at_root or company_id is None):
         return Target(Shape.SERVICE, companies, company_id)
+    if company_id is not None and len(rest) == 1:
+        simple = _simple(model, rest[0], company_id)
+        if simple is not None:
+            return simple
     if list(rest) == [_METADATA]:
         return Target(Shape.METADATA, companies, company_id)
     walk = _Walk(model, segments)
@@ -118,6 +122,19 @@ def resolve(
         return walk.collection(rest[1:])
     walk.take_key(rest[0].key)
     return walk.record(rest[1:])
+
+
+def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
+    """What a set by itself, or with its key alone, names; None for whatever needs a walk."""
+    entity_set = model.by_name.get(segment.name)
+    if entity_set is None or not entity_set.per_company:
+        return None
+    if segment.key is None:
+        return Target(Shape.COLLECTION, entity_set, company_id)
+    if len(segment.key) > 1 or segment.key[0].name is not None:
+        return None
+    key = _value(entity_set, entity_set.type.key_property, segment.key[0])
+    return Target(Shape.RECORD, entity_set, company_id, key)
 
 
 class _Walk:

@@ -13,7 +13,7 @@ from comptoir.plan.pages import Page, bind_count, bind_page
 from comptoir.plan.read import Row, Within
 from comptoir.request.headers import names_protocol
 from comptoir.request.options import continued, parse_options
-from comptoir.request.preferences import preferences
+from comptoir.request.preferences import NO_PREFERENCES, preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.shape import ADDRESS
@@ -27,7 +27,7 @@ from comptoir.service.context import (
     record_writer,
 )
 from comptoir.service.deltas import Deltas
-from comptoir.service.expanding import BLOCK
+from comptoir.service.expanding import BLOCK, Expander
 from comptoir.service.places import Places
 from comptoir.service.views import View, Views
 
@@ -134,18 +134,20 @@ class Collections:
         ):
             inline = first[0]
         headers = context.headers()
-        applied = wished.applied(page_size=page_size, track_changes=delta is not None)
-        if applied:
-            headers.append((b"preference-applied", applied))
+        if wished is not NO_PREFERENCES:
+            applied = wished.applied(page_size=page_size, track_changes=delta is not None)
+            if applied:
+                headers.append((b"preference-applied", applied))
         token = None if delta is None else self._deltas.token(context, page, delta)
         following = _Following(self._runtime.base_url, request, page, delta, token)
         begun = [writer.head(count, inline)]
-        begun += [piece async for piece in _pieces(first, writer, view, following)]
+        if view.expander is None:
+            begun.append(_piece(first, writer, following))
+        else:
+            begun += [piece async for piece in _pieces(first, writer, view.expander, following)]
         second = await anext(blocks, None)
         if second is None:
-            return Answer(
-                200, headers, b"".join([*begun, writer.tail(following.link, following.delta_link)])
-            )
+            return Answer(200, headers, b"".join([*begun, following.tail(writer)]))
         return Answer(200, headers, _written(begun, second, blocks, writer, view, following))
 
 
@@ -183,6 +185,10 @@ class _Following:
             return None
         return f"{self._address}?{continued(self._query, *self._tokens)}"
 
+    def tail(self, writer: CollectionWriter) -> bytes:
+        """The end of the page, with the link to what follows it."""
+        return writer.tail(self.link, self.delta_link)
+
     def fitting(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Those of some records for which the page has room."""
         return rows[: self._page.size - self._seen]
@@ -209,27 +215,32 @@ class _Following:
             self.link = f"{self._address}?{query}"
 
 
+def _piece(rows: Sequence[Row], writer: CollectionWriter, following: _Following) -> bytes:
+    """Some records of a page as bytes."""
+    fitting = following.fitting(rows)
+    written = writer.slice(following.shown(fitting))
+    following.pass_by(fitting, rows)
+    return written
+
+
 async def _pieces(
-    rows: Sequence[Row], writer: CollectionWriter, view: View, following: _Following
+    rows: Sequence[Row], writer: CollectionWriter, expander: Expander, following: _Following
 ) -> AsyncIterator[bytes]:
-    """Some records of a page as bytes, in pieces that a turn of the event loop can write."""
+    """Some records with related ones, in pieces that a turn of the event loop can write."""
     fitting = following.fitting(rows)
     shown = following.shown(fitting)
-    if view.expander is None:
-        yield writer.slice(shown)
-    else:
-        extras = await view.expander.extras(shown)
-        for start in range(0, len(shown), PIECE):
-            end = start + PIECE
-            yield writer.slice(shown[start:end], extras[start:end])
-            await asyncio.sleep(0)
+    extras = await expander.extras(shown)
+    for start in range(0, len(shown), PIECE):
+        end = start + PIECE
+        yield writer.slice(shown[start:end], extras[start:end])
+        await asyncio.sleep(0)
     following.pass_by(fitting, rows)
 
 
 async def _written(
     begun: Sequence[bytes],
     second: Sequence[Row],
-    blocks: AsyncIterator[Sequence[Row]],
+    blocks: AsyncIterator[list[Row]],
     writer: CollectionWriter,
     view: View,
     following: _Following,
@@ -238,12 +249,15 @@ async def _written(
     for piece in begun:
         yield piece
     try:
-        async for piece in _pieces(second, writer, view, following):
-            yield piece
-        async for rows in blocks:
-            async for piece in _pieces(rows, writer, view, following):
-                yield piece
+        rows: Sequence[Row] | None = second
+        while rows is not None:
+            if view.expander is None:
+                yield _piece(rows, writer, following)
+            else:
+                async for piece in _pieces(rows, writer, view.expander, following):
+                    yield piece
+            rows = await anext(blocks, None)
     except Refusal:
         # the status has gone out: a page may be short, and who follows its link is told why
         following.end_here()
-    yield writer.tail(following.link, following.delta_link)
+    yield following.tail(writer)

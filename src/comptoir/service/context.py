@@ -51,12 +51,15 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
+        self._plain_grounds = {each: Grounds(model, each, self.limits) for each in model.sets}
 
     def grounds(
         self, entity_set: EntitySet, aliases: AliasTexts = (), computed: Computed = ()
     ) -> Grounds:
         """What expressions over a set's records are bound on."""
-        return Grounds(self.model, entity_set, self.limits, computed, aliases)
+        if aliases or computed:
+            return Grounds(self.model, entity_set, self.limits, computed, aliases)
+        return self._plain_grounds[entity_set]
 
 
 @lru_cache(1_000)

@@ -142,6 +142,9 @@ def values_beside(computed: Computed) -> list[Stored]:
 
 def terms_of(sorted_by: Order) -> tuple[Terms, tuple[Stored, ...]]:
     """The shape of an order, and the values for the slots of its expressions."""
+    keys = tuple([each for each in sorted_by if isinstance(each, OrderKey)])
+    if len(keys) == len(sorted_by):
+        return keys, ()
     terms: list[OrderKey | Term] = []
     values: tuple[Stored, ...] = ()
     for each in sorted_by:

@@ -12,7 +12,7 @@ AliasTexts = tuple[tuple[str, str], ...]
 """Parameter aliases: names without the `@`, and what stands for them."""
 
 
-class Grounds(msgspec.Struct, frozen=True):
+class Grounds(msgspec.Struct, frozen=True, cache_hash=True):
     """A set of a model, the limits, names computed beside the properties, parameter aliases."""
 
     model: Model
