@@ -1,19 +1,23 @@
 """Bound expressions to SQL, over the records that are asked about and those related to them."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from sqlalchemy import (
     ColumnElement,
     Integer,
+    String,
     and_,
     case,
+    column,
     exists,
     false,
     func,
     literal_column,
     not_,
     or_,
+    table,
     true,
     type_coerce,
 )
@@ -39,6 +43,7 @@ from comptoir.plan.bound import (
     Slot,
     Step,
     Value,
+    parts,
 )
 from comptoir.sql.depth import DEPTH, Cuts, within
 from comptoir.sql.functions import FunctionTable
@@ -118,16 +123,22 @@ class Expressions:
             self._tables, self._functions, None, self._first_slot, within(self._depth)
         )
 
-    def related(self, level: Level, steps: Sequence[Step]) -> Level:
-        """The level of the records at the end of steps from a level's."""
+    def related(self, level: Level, steps: Sequence[Step], node: Value | None) -> Level:
+        """The level of the records at the end of steps from a level's, to compute a node over."""
         columns: dict[tuple[int, str], SqlValue] = {}
         inner = Level([], columns, parent=level)
+        asked = _asked(steps, node)
         for step in steps:
             records = self._tables.records[step.target.name]
-            other = records.table.alias()
+            held = {name: records.columns[name] for name in sorted(asked[step.number])}
+            # of a table's many columns, those that are asked for are all that costs time here
+            named_alike = {each.name: column(each.name, each.type) for each in held.values()}
+            other = table(
+                records.table.name, column(COMPANY_ID, String), *named_alike.values()
+            ).alias()
             inner.froms.append(other)
-            for name, column in records.columns.items():
-                columns[step.number, name] = other.c[column.name]
+            for name, each in held.items():
+                columns[step.number, name] = other.c[each.name]
             own, theirs = step.navigation.on
             key = inner.column(step.base, own)
             inner.holds += [
@@ -224,14 +235,14 @@ class _At:
             case Related():
                 held = self._related(node)
             case CountOf():
-                inner = self._terms.related(self._level, node.steps)
+                inner = self._terms.related(self._level, node.steps, None)
                 held = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
             case _:
                 held = cast("SqlValue", type_coerce(self.condition(node), Integer))
         return held
 
     def _related(self, node: Related) -> SqlValue:
-        inner = self._terms.related(self._level, node.steps)
+        inner = self._terms.related(self._level, node.steps, node.value)
         deeper = self._terms.deeper()
         deeper.stage(inner, node.value)
         return inner.selecting(deeper.value(inner, node.value)).scalar_subquery()
@@ -266,7 +277,7 @@ class _At:
         return cast("SqlValue", case(*branches))
 
     def _exists(self, node: Exists) -> ColumnElement[bool]:
-        inner = self._terms.related(self._level, node.steps)
+        inner = self._terms.related(self._level, node.steps, node.condition)
         if node.condition is not None:
             self._terms.deeper().hold(inner, node.condition)
         return exists(inner.selecting(constant(1)))
@@ -282,6 +293,29 @@ class _At:
                 for start in range(0, len(terms), GROUP)
             ]
         return join(*terms)
+
+
+def _asked(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:
+    """The properties of the records at each step that a node and the steps themselves ask for."""
+    asked: dict[int, set[str]] = defaultdict(set)
+    pending: list[Value] = [] if node is None else [node]
+    walked = list(steps)
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Member):
+            asked[each.step].add(each.name)
+        elif isinstance(each, Related | Exists | CountOf):
+            walked += each.steps
+        pending += parts(each)
+        if isinstance(each, Related):
+            pending.append(each.value)
+        elif isinstance(each, Exists) and each.condition is not None:
+            pending.append(each.condition)
+    for step in walked:
+        own, theirs = step.navigation.on
+        asked[step.base].add(own)
+        asked[step.number] |= {theirs, *step.navigation.only}
+    return asked
 
 
 def _written(value: str | int) -> SqlValue:

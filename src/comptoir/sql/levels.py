@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from sqlalchemy import ColumnElement, FromClause, Select, select
+from sqlalchemy import CTE, ColumnElement, FromClause, Select, select
 
 SqlValue = ColumnElement[str | int]
 Selected = ColumnElement[str | int] | ColumnElement[int]
@@ -29,6 +29,7 @@ class Level:
         self.holds = list(holds)
         self.parent = parent
         self.computed: dict[int, SqlValue] = {}
+        self._stages: list[CTE] = []
         self._names: Iterator[int] = count() if parent is None else parent._names
 
     def column(self, step: int, name: str) -> SqlValue:
@@ -43,6 +44,13 @@ class Level:
 
     def selecting(self, *values: Selected) -> Select[*tuple[str | int, ...]]:
         """The SELECT of some values; what is not of this level is of the levels around it."""
+        statement = self._selecting(values)
+        if self.parent is None or not self._stages:
+            return statement
+        # stages of a level within another stand there side by side, not within one another
+        return statement.add_cte(*self._stages, nest_here=True)
+
+    def _selecting(self, values: Sequence[Selected]) -> Select[*tuple[str | int, ...]]:
         statement = select(*values).select_from(*self.froms).where(*self.holds)
         return statement if self.parent is None else statement.correlate_except(*self.froms)
 
@@ -56,9 +64,8 @@ class Level:
         listed = [*self.columns.values(), *kept.values(), *values]
         labels = [f"c{number}" for number in range(len(listed))]
         labelled = [each.label(label) for each, label in zip(listed, labels, strict=True)]
-        stage = self.selecting(*labelled).cte(
-            f"stage_{next(self._names)}", nesting=self.parent is not None
-        )
+        stage = self._selecting(labelled).cte(f"stage_{next(self._names)}")
+        self._stages.append(stage)
         columns: list[SqlValue] = [stage.c[label] for label in labels]
         self.froms, self.holds = [stage], []
         self.columns = dict(zip(names, columns[: len(names)], strict=True))

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-from comptoir.edm.model import Model
 from comptoir.edm.text import Text
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions.binder import Binder
@@ -30,7 +29,7 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     keys: dict[object, OrderKey | OrderTerm] = {}
     for item in parse_orderby(text, grounds.limits, ORDERBY):
         node = grounds.resolved(item.expression, text)
-        _refuse_unlimited(model, node)
+        _refuse_unlimited(grounds, node)
         binder = Binder(model, entity_set, ORDERBY, names)
         typed = binder.value(node)
         value = typed.value
@@ -47,17 +46,15 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     return default_order(entity_set, tuple(keys.values()))
 
 
-def _refuse_unlimited(model: Model, expression: Node) -> None:
+def _refuse_unlimited(grounds: Grounds, expression: Node) -> None:
     """Refuse to sort by texts of any length, which a link to the next page could not carry."""
-    for node, _ in walk(expression):
-        if isinstance(node, Path) and node.segments[-1] in _unlimited(model):
-            raise unsupported(ORDERBY, node.position, f"sorting by {node.segments[-1]}")
-
-
-def _unlimited(model: Model) -> frozenset[str]:
-    return frozenset(
+    names = {
         each.name
-        for entity_set in model.sets
+        for entity_set in grounds.model.sets
         for each in entity_set.type.properties
         if isinstance(each.type, Text) and each.type.max_length is None
-    )
+    }
+    names |= {each.name for each in grounds.computed if any(name in each.text for name in names)}
+    for node, _ in walk(expression):
+        if isinstance(node, Path) and node.segments[-1] in names:
+            raise unsupported(ORDERBY, node.position, f"sorting by {node.segments[-1]}")

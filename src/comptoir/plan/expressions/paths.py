@@ -14,6 +14,9 @@ from comptoir.request.expression.tree import Path
 MOST_STEPS = 8
 """How many navigation properties a path follows."""
 
+MOST_RELATIONS = 100
+"""How many navigation properties all paths of an expression follow together."""
+
 
 class Place(msgspec.Struct, frozen=True):
     """Where a path begins or has come to: records of a set.
@@ -111,6 +114,10 @@ class Paths:
         navigation = place.entity_set.type.related[name]
         if len(place.steps) == MOST_STEPS:
             raise self._terms.unsupported(path, f"a path of more than {MOST_STEPS} relations")
+        if self._steps == MOST_RELATIONS:
+            raise self._terms.unsupported(
+                path, f"following more than {MOST_RELATIONS} relations in an expression"
+            )
         self._steps += 1
         target = self._model.by_name[navigation.target]
         step = Step(place.number, self._steps, navigation, target)

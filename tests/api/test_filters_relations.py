@@ -1,0 +1,304 @@
+"""Expressions over related records: paths, `any`, `all` and `$count`, within one company."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from support.client import page
+from support.databases import FreshDatabase
+from support.office import Company, Row
+from support.refusals import refusal
+from support.service import Service
+from support.specimen import WITH_SPECIMENS
+
+INVALID = "BadRequest_InvalidRequestUrl"
+UNSUPPORTED = "BadRequest_MethodNotImplemented"
+
+CONTACTS = (
+    {"number": "C1", "type": "Company", "displayName": "Acme", "companyNumber": "C1"},
+    {"number": "C2", "type": "Company", "displayName": "Bolt", "companyNumber": "C2"},
+    {"number": "P1", "type": "Person", "displayName": "Ann", "companyNumber": "C1"},
+    {"number": "P2", "type": "Person", "displayName": "Bob", "companyNumber": "C1"},
+    {"number": "P3", "type": "Person", "displayName": "Cy", "companyNumber": ""},
+    {"number": "P4", "type": "Person", "displayName": "Di", "companyNumber": "X9"},
+    {"number": "", "type": "Company", "displayName": "Nameless", "companyNumber": ""},
+)
+
+
+@pytest.fixture(scope="module")
+def people(service: Service) -> Company:
+    """Two companies, four persons of whom two have one, and one without number.
+
+    Another company holds contacts with the same numbers, and other names.
+    """
+    other = service.new_company()
+    other.load("contactsExt", *({**each, "displayName": "Other"} for each in CONTACTS))
+    company = service.new_company()
+    company.load("contactsExt", *CONTACTS)
+    return company
+
+
+ALL = "C1 C2 P1 P2 P3 P4 "
+
+RELATED = [
+    ("company/displayName eq 'Acme'", "C1 P1 P2"),
+    ("company/displayName ne 'Acme'", "C2 P3 P4 "),
+    ("not (company/displayName eq 'Acme')", "C2 P3 P4 "),
+    ("company/displayName gt 'Acme'", "C2"),
+    ("not (company/displayName gt 'Acme')", "C1 P1 P2 P3 P4 "),
+    ("company/displayName eq null", "P3 P4 "),
+    ("company/displayName ne null", "C1 C2 P1 P2"),
+    ("company eq null", "P3 P4 "),
+    ("null ne company", "C1 C2 P1 P2"),
+    ("company eq company/company", ALL),
+    ("company/company/company/displayName eq 'Bolt'", "C2"),
+    ("Comptoir.contact/company/Comptoir.contact/number eq 'C2'", "C2"),
+    ("$it/company/number eq number", "C1 C2"),
+    ("company/displayName in ('Acme','x')", "C1 P1 P2"),
+    ("company/displayName in ('Acme',null)", "C1 P1 P2 P3 P4 "),
+    ("company/displayName in (displayName)", "C1 C2"),
+    ("tolower(company/displayName) eq 'acme'", "C1 P1 P2"),
+    ("startswith(company/displayName,'A')", "C1 P1 P2"),
+    ("not startswith(company/displayName,'A')", "C2"),
+    ("company/privacyBlocked", ""),
+    ("not company/privacyBlocked", "C1 C2 P1 P2"),
+    ("company/privacyBlocked or displayName eq 'Cy'", "P3"),
+    ("length(company/displayName) add 1 eq 5", "C1 C2 P1 P2"),
+    ("isof(company,Comptoir.contact)", "C1 C2 P1 P2"),
+    ("isof(company,Comptoir.item)", ""),
+    ("people/any()", "C1"),
+    ("not people/any()", "C2 P1 P2 P3 P4 "),
+    ("people/any(p:p/displayName eq 'Ann')", "C1"),
+    ("people/ANY(p:p/displayName eq 'Ann')", "C1"),
+    ("people/any(p:p/displayName eq 'Other')", ""),
+    ("people/all(p:p/displayName eq 'Ann')", "C2 P1 P2 P3 P4 "),
+    ("people/all(p:contains('AnnBob',p/displayName))", ALL),
+    ("people/any(p:p/displayName eq displayName)", ""),
+    ("people/any(p:p/company/number eq number)", "C1"),
+    ("people/any(p:p/companyNumber eq $it/number)", "C1"),
+    ("people/any(p:p/company/displayName eq null)", ""),
+    ("people/all(p:p/company/displayName eq 'Acme')", ALL),
+    ("people/all(p:p/privacyBlocked or null)", "C2 P1 P2 P3 P4 "),
+    ("people/any(p:null)", ""),
+    ("people/any(displayName:displayName/displayName eq 'Ann')", "C1"),
+    ("company/people/any(p:p/displayName eq 'Bob')", "C1 P1 P2"),
+    ("company/people/any()", "C1 P1 P2"),
+    ("company/people/all(p:false)", "C2 P3 P4 "),
+    ("people/$count eq 2", "C1"),
+    ("people/$count eq 0", "C2 P1 P2 P3 P4 "),
+    ("company/people/$count sub people/$count eq 2", "P1 P2"),
+    ("people/any(p:p/company/people/$count eq 2)", "C1"),
+    ("people/any(p:p/company/people/any(q:q/displayName gt p/displayName))", "C1"),
+    (
+        "people/any(p:p/company/people/all(q:q/company/people/any(r:r/number ne q/number)))",
+        "C1",
+    ),
+    ("case(people/any():people/$count,true:-1) gt 0", "C1"),
+    ("people/any() eq company/people/any()", "C1 C2 P3 P4 "),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), RELATED)
+def test_related_records_decide_within_their_company(
+    text: str, found: str, people: Company
+) -> None:
+    read = people.listed("contactsExt", {"$filter": text})
+    counted = people.get("contactsExt/$count", {"$filter": text})
+
+    assert sorted(str(each["number"]) for each in read) == sorted(found.split(" ") if found else [])
+    assert int(counted.text) == len(read)
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "found"),
+    [
+        ("itemsExt", "prices/any(p:p/unitPrice mul 1.19 gt 1)", 1),
+        ("itemsExt", "prices/any(p:p/unitPrice lt 0)", 0),
+        ("itemsExt", "references/$count ge 1 and attributes/any()", 1),
+        ("itemsExt", "translations/all(t:length(t/languageCode) ge 2)", 1),
+        ("customersExt", "salesPrices/any(p:p/quantity gt 1000000)", 0),
+        ("filteredItemAttributesExt", "length(itemNo) gt 1 and contains(itemDescription,' ')", 1),
+    ],
+)
+def test_relations_of_other_kinds_are_followed(
+    resource: str, text: str, found: int, stocked: Company
+) -> None:
+    assert len(stocked.listed(resource, {"$filter": text})) == found
+
+
+def test_companies_are_asked_too(service: Service) -> None:
+    company = service.new_company("Straße")
+
+    query = {"$filter": "toupper(name) eq 'STRASSE' and year(lastModifiedDateTime) ge 2024"}
+    read = service.client.listed("companies", query)
+
+    assert company.id in [each["id"] for each in read]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("company/onlinePassword eq 'x'", INVALID),
+        ("people/any(p:p/onlinePassword eq 'x')", INVALID),
+        ("length(onlinePassword) eq 1", INVALID),
+        ("people/displayName eq 'x'", INVALID),
+        ("people eq null", INVALID),
+        ("people/company/number eq 'x'", INVALID),
+        ("company eq 5", INVALID),
+        ("company eq 'C1'", INVALID),
+        ("company add 1 eq 2", INVALID),
+        ("company gt 5", INVALID),
+        ("company", INVALID),
+        ("people/any(p:p/nothing eq 1)", INVALID),
+        ("people/any(p:q/number eq 'x')", INVALID),
+        ("people/any(p:p/number)", INVALID),
+        ("p/number eq 'x'", INVALID),
+        ("company/any(p:p/number eq 'x')", INVALID),
+        ("displayName/any()", INVALID),
+        ("nothing/any()", INVALID),
+        ("company/$count eq 1", INVALID),
+        ("people/any(p:p)", UNSUPPORTED),
+        ("people/any(p:$this/number eq 'x')", UNSUPPORTED),
+        ("number in people", UNSUPPORTED),
+        ("number in people/number", UNSUPPORTED),
+        ("cast(company,Comptoir.contact) eq null", UNSUPPORTED),
+        ("company/" * 9 + "number eq 'x'", UNSUPPORTED),
+        (
+            "people/any(a:a/people/any(b:b/people/any(c:c/people/any(d:d/number eq 'x'))))",
+            UNSUPPORTED,
+        ),
+        (" or ".join(["people/any()"] * 101), UNSUPPORTED),
+    ],
+)
+def test_what_relations_do_not_give_is_refused(text: str, code: str, people: Company) -> None:
+    refusal(people.get("contactsExt", {"$filter": text}), code, "$filter")
+
+
+@pytest.mark.parametrize(
+    ("order", "sorted_by"),
+    [
+        ("company/displayName,number", ["", "P3", "P4", "C1", "P1", "P2", "C2"]),
+        ("company/displayName desc,number", ["C2", "C1", "P1", "P2", "", "P3", "P4"]),
+        ("people/$count desc,number desc", ["C1", "P4", "P3", "P2", "P1", "C2", ""]),
+        ("people/any() desc,length(displayName),number", ["C1", "P3", "P4", "P1", "P2", "C2", ""]),
+        ("substring(number,1),type,number", ["", "C1", "P1", "C2", "P2", "P3", "P4"]),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_expressions_sort_over_pages(
+    order: str, sorted_by: list[str], size: int, people: Company
+) -> None:
+    headers = {"Prefer": f"odata.maxpagesize={size}"}
+    read = page(people.get("contactsExt", {"$orderby": order}, headers))
+    found = read.value
+    while read.next_link is not None:
+        read = page(people.follow(read.next_link, headers))
+        found += read.value
+
+    assert [each["number"] for each in found] == sorted_by
+
+
+def test_a_token_of_an_expression_belongs_to_its_order(people: Company) -> None:
+    headers = {"Prefer": "odata.maxpagesize=2"}
+    link = page(people.get("contactsExt", {"$orderby": "length(number)"}, headers)).next_link
+    assert link is not None
+    token = link.partition("$skiptoken=")[2]
+
+    for order in ("length(number) desc", "length(displayName)", "number", "tolower(number)"):
+        query = {"$orderby": order, "$skiptoken": token}
+        refusal(people.get("contactsExt", query), INVALID, "$skiptoken")
+
+
+def test_one_instant_holds_for_all_pages(people: Company) -> None:
+    """What a page seeks behind is computed with the instant of the first page."""
+    headers = {"Prefer": "odata.maxpagesize=2"}
+    order, past = "now() sub lastModifiedDateTime,number", "now() gt 2024-01-01T00:00:00Z"
+    query = {"$orderby": order, "$filter": past}
+    read = page(people.get("contactsExt", query, headers))
+    found = [str(each["number"]) for each in read.value]
+    while read.next_link is not None:
+        read = page(people.follow(read.next_link, headers))
+        found += [str(each["number"]) for each in read.value]
+
+    assert sorted(found) == sorted(ALL.split(" "))
+
+
+def test_a_fault_behind_the_first_records_ends_the_page_and_its_link_says_why(
+    company: Company,
+) -> None:
+    """The status has gone out by then: the page is short, and who goes on is told."""
+    rows: list[Row] = [{"attributeId": n, "name": f"{n}"} for n in range(1, 201)]
+    company.load("itemAttributesExt", *rows)
+    query = {"$filter": "10 div (150 sub attributeId) ge -10", "$orderby": "attributeId"}
+
+    read = page(company.get("itemAttributesExt", query))
+
+    assert 0 < len(read.value) < 150
+    assert read.next_link is not None
+    error = refusal(company.follow(read.next_link), INVALID)
+    assert "divisor is zero" in error.message
+
+
+@pytest.fixture(scope="module")
+def deep(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Company]:
+    """Specimens 0 to 29, which are copies of the first three by turns."""
+    folder = tmp_path_factory.mktemp("deep")
+    with Service(fresh_database, folder, WITH_SPECIMENS, url_bytes=1 << 20) as service:
+        company = service.new_company()
+        rows: list[Row] = [{"code": f"{n}", "series": f"{n % 3}", "rank": n} for n in range(30)]
+        company.load("specimensExt", *rows)
+        yield company
+
+
+def _nested(depth: int, start: str) -> str:
+    """Odd levels are alternatives: the condition holds for 29, and for 0 to 4 if it is deep."""
+    text = f"{start}rank eq 29"
+    for level in range(depth):
+        joined = "or" if level % 2 else "and"
+        text = f"{start}rank {'eq' if level % 2 else 'ne'} {level % 5} {joined} ({text})"
+    return text
+
+
+def _meant(depth: int, rank: int) -> bool:
+    holds = rank == 29
+    for level in range(depth):
+        holds = (rank == level % 5 or holds) if level % 2 else (rank != level % 5 and holds)
+    return holds
+
+
+def _copies(code: int) -> list[int]:
+    return [rank for rank in range(30) if rank % 3 == code]
+
+
+def _calls(depth: int, start: str) -> str:
+    calls = "".join("toupper(" if level % 2 else "concat(''," for level in range(depth))
+    return f"{calls}{start}code{')' * depth} eq '2'"
+
+
+@pytest.mark.parametrize("depth", [1, 10, 30, 90])
+@pytest.mark.parametrize("levels", [0, 1, 2, 3])
+def test_deep_conditions_are_right_wherever_they_stand(
+    depth: int, levels: int, deep: Company
+) -> None:
+    """What is too deep for the database is computed in stages, within `any` as well."""
+    variables = ["", "v/", "w/", "x/"]
+
+    def asked(text: str) -> list[int]:
+        for number in range(levels, 0, -1):
+            text = f"{variables[number - 1]}copies/any({variables[number][0]}:{text})"
+        read = deep.listed("specimensExt", {"$filter": text, "$orderby": "rank"})
+        return [int(each["rank"]) for each in read]
+
+    def expected(holds: Callable[[int], bool], rank: int, level: int) -> bool:
+        if not level:
+            return holds(rank)
+        return any(expected(holds, each, level - 1) for each in _copies(rank))
+
+    start = variables[levels]
+    for text, holds in (
+        (_nested(depth, start), lambda rank: _meant(depth, rank)),
+        (_calls(depth, start), lambda rank: rank == 2),
+    ):
+        assert asked(text) == [rank for rank in range(30) if expected(holds, rank, levels)]
