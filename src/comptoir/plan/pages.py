@@ -85,9 +85,9 @@ def bind_page(
         options.filter or "",
         options.orderby or "",
         options.search or "",
-        *_within(within),
         *[f"{each.name}={each.text}" for each in computed],
         *[f"@{name}={text}" for name, text in grounds.aliases],
+        *_within(within),
     )
     continuation, skip = Continuation(0, ()), options.skip or 0
     if options.skiptoken is not None:
