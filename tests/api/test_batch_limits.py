@@ -123,6 +123,56 @@ def test_headers_of_a_part_are_bounded_in_number(company: Company) -> None:
     refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
 
 
+def test_a_url_in_a_batch_is_bounded_as_the_head_of_a_request_is(company: Company) -> None:
+    url = f"contactsExt?$skiptoken=x&$filter={'x' * (64 << 10)}"
+    text = f"--batch_1\n{HTTP}\nGET {url} HTTP/1.1\n\n--batch_1--"
+    entry: Entry = {"id": "1", "method": "GET", "url": url}
+
+    refusal(send_documents(company, [entry]), "Request_HeadersTooLarge", "requests[0]")
+    refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
+
+
+def test_only_the_token_of_a_link_may_make_a_url_longer(company: Company) -> None:
+    long = "x" * (17 << 10)
+    answers = documents(
+        company,
+        {"id": "1", "method": "GET", "url": f"contactsExt?$skiptoken={long}"},
+        {"id": "2", "method": "GET", "url": f"contactsExt?$skiptoken=x&$filter={long}"},
+        {"id": "3", "method": "GET", "url": f"contactsExt?$filter={long}&$skiptoken=x"},
+    )
+
+    assert answers["1"].error.target == "$skiptoken"
+    assert {answers[each].error.code for each in "23"} == {"Request_UriTooLong"}
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("if", "true and " * 1_000 + "true"), ("dependsOn", ["1"] * (REQUESTS + 1))],
+)
+def test_what_a_request_depends_on_is_bounded(member: str, value: object, company: Company) -> None:
+    first: Entry = {"id": "1", "method": "GET", "url": "contactsExt"}
+    second: Entry = {"id": "2", "method": "GET", "url": "contactsExt", member: value}
+
+    answer = send_documents(company, [first, second])
+
+    refusal(answer, "BadRequest", f"requests[1].{member}")
+
+
+def folded(lines: int) -> str:
+    """A part with a header that goes on for some lines."""
+    return (
+        f"--batch_1\n{HTTP}\nGET shippingAgentsExt/$count HTTP/1.1\n"
+        f"X-A: a\n{' b' * 300}\n" + " c\n" * lines + "\n"
+    )
+
+
+@pytest.mark.timeout(20)
+def test_headers_of_many_lines_are_read_at_once(company: Company) -> None:
+    answers = parts(send_multipart(company, folded(lines=15_000) * REQUESTS + "--batch_1--"))
+
+    assert [each.body.strip() for each in answers] == [b"0"] * REQUESTS
+
+
 HOSTILE = {
     "boundaries": b"--batch_1\r\n" * 700_000,
     "boundaries that are none": b"\n--batch_1x" * 700_000,

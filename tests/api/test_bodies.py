@@ -75,6 +75,15 @@ def test_a_body_that_is_no_object_is_400(name: str, kept: Company) -> None:
         refusal(kept.post("contactsExt", SYNTAX[name]), "BadRequest")
 
 
+@pytest.mark.parametrize("depth", range(900, 1_020, 5))
+def test_a_name_that_comes_twice_around_a_deep_value_is_400(depth: int, kept: Company) -> None:
+    deep = b"[" * depth + b"]" * depth
+
+    for value in (deep, deep.replace(b"[", b'{"a":').replace(b":}", b":1}").replace(b"]", b"}")):
+        body = b'{"city": "Graz", "people": ' + value + b', "city": "Linz"}'
+        refusal(kept.post("contactsExt", body), "BadRequest")
+
+
 VALUES = [
     (CONTACT_PATH, b'{"displayName": null}', "displayName"),
     (CONTACT_PATH, b'{"displayName": 5}', "displayName"),

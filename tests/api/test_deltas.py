@@ -237,6 +237,8 @@ def test_a_delta_link_of_another_query_is_refused(service: Service, company: Com
         (company, AGENTS, "$deltatoken=x"),
         (company, AGENTS, "$deltatoken="),
         (company, AGENTS, "$deltatoken=%00"),
+        (company, "filteredItemAttributesExt", f"$deltatoken={token}"),
+        (service.client, "companies", f"$deltatoken={token}"),
     ]:
         refusal(reader.get(path, query), "BadRequest_InvalidRequestUrl")
 

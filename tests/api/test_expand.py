@@ -124,6 +124,15 @@ def test_nested_options_choose_among_the_related(
     assert entries(items[0]["prices"]) == found
 
 
+def test_nested_options_take_the_aliases_of_the_request(shop: Company) -> None:
+    expand = {"$expand": "prices($filter=unitPrice gt @least;$orderby=@by desc)"}
+    values = {"@least": "@low add 1", "@low": "2", "@by": "unitPrice"}
+
+    items = listed(shop, "itemsExt", {"$filter": "number eq 'I2'", **expand, **values})
+
+    assert entries(items[0]["prices"]) == [25, 24]
+
+
 def test_top_and_skip_count_for_each_record(shop: Company) -> None:
     items = listed(shop, "itemsExt", "$orderby=number&$expand=prices($skip=1;$top=1)")
 
@@ -196,7 +205,8 @@ def test_more_than_fit_are_behind_a_link(service: Service, shop: Company) -> Non
             for number in range(2_345)
         ),
     )
-    query = encoded({"$expand": "prices($orderby=unitPrice desc;$filter=unitPrice ne 3)"})
+    expand = "prices($orderby=unitPrice desc;$filter=unitPrice ne @but)"
+    query = encoded({"$expand": expand, "@but": "3"})
     item = listed(company, "itemsExt", query)[0]
 
     found = entries(item["prices"])
@@ -253,6 +263,8 @@ def test_many_records_are_expanded(service: Service) -> None:
         ("price", "BadRequest_InvalidRequestUrl"),
         ("number", "BadRequest_InvalidRequestUrl"),
         ("prices,prices", "BadRequest_InvalidRequestUrl"),
+        ("prices,prices/$count", "BadRequest_InvalidRequestUrl"),
+        ("prices/$ref,*,prices($top=1)", "BadRequest_InvalidRequestUrl"),
         ("prices(", "BadRequest_InvalidRequestUrl"),
         ("prices()", "BadRequest_InvalidRequestUrl"),
         ("prices($top=-1)", "BadRequest_InvalidRequestUrl"),
@@ -266,6 +278,8 @@ def test_many_records_are_expanded(service: Service) -> None:
         ("prices($skiptoken=x)", "BadRequest_InvalidRequestUrl"),
         ("prices($apply=aggregate($count as n))", "BadRequest_MethodNotImplemented"),
         ("prices/items", "BadRequest_MethodNotImplemented"),
+        ("prices($filter=$it/number eq assetNumber)", "BadRequest_MethodNotImplemented"),
+        ("prices($orderby=$it/number)", "BadRequest_MethodNotImplemented"),
     ],
 )
 def test_what_cannot_be_expanded_is_refused(expand: str, code: str, shop: Company) -> None:

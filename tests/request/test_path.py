@@ -149,6 +149,7 @@ def test_a_filter_in_a_path_keeps_its_expression() -> None:
         ("/a('1','2')", "have names"),
         ("/a(b='1','2')", "have names"),
         ("/a(b='1',b='2')", "have names"),
+        ("/a(" + ",".join(f"k{n}=1" for n in range(21)) + ")", "up to 20 parts"),
     ],
 )
 def test_what_is_no_path_is_refused(path: str, rule: str) -> None:

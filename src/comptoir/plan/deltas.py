@@ -51,9 +51,9 @@ def decode_delta(
         content = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         checksum, incarnation, delta = _TOKEN.decode(content)
     except (binascii.Error, ValueError):
-        raise _damaged() from None
+        raise no_delta() from None
     if checksum != _checksum(query, incarnation, delta):
-        raise _damaged()
+        raise no_delta()
     ends = delta.since if delta.until is None else delta.until
     if incarnation != company.incarnation or ends > position or delta.issued < oldest:
         raise Refusal(
@@ -70,7 +70,8 @@ def _checksum(query: Sequence[str], incarnation: str, delta: Delta) -> str:
     return blake2b(content, digest_size=9).hexdigest()
 
 
-def _damaged() -> Refusal:
+def no_delta() -> Refusal:
+    """400: a delta token that the service has not given for this query."""
     return Refusal(
         INVALID_URL,
         "The $deltatoken is damaged or belongs to another query. Follow @odata.deltaLink as it was "

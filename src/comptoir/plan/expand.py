@@ -7,7 +7,7 @@ import msgspec
 from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.errors import Refusal
-from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.grounds import AliasTexts, Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.select import bind_select
@@ -21,6 +21,9 @@ from comptoir.request.expand import (
 )
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
+
+_STAR = ("*",)
+"""Stands for every navigation property that has no item of its own."""
 
 _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
@@ -52,32 +55,37 @@ class ExpandBinder:
         *,
         depth: int,
         page_size: int,
+        aliases: AliasTexts = (),
     ) -> None:
         self._model = model
         self._company = company
         self._limits = limits
         self._depth = depth
         self._page_size = page_size
+        self._aliases = aliases
 
     def bind(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
     ) -> tuple[Expansion, ...]:
         """The expansions of a set's records that the items ask for.
 
-        Raises `Refusal`: 400 for what does not fit the kind or nests deeper than the limit, 501
-        for what is not supported.
+        Raises `Refusal`: 400 for what does not fit the kind, comes twice, or nests deeper than the
+        limit, 501 for what is not supported.
         """
-        expansions: dict[str, Expansion] = {}
+        meant: dict[str, tuple[NavigationProperty, ExpandItem]] = {}
         for item in items:
             for navigation in self._navigations(entity_set, item):
-                # an item of its own goes before what * means
-                if navigation.name not in expansions or item.path != ("*",):
-                    expansions[navigation.name] = self._bound(navigation, item, depth)
-        return tuple(expansions.values())
+                earlier = meant.get(navigation.name)
+                if earlier is None or earlier[1].path == _STAR:
+                    meant[navigation.name] = navigation, item
+                elif item.path != _STAR:
+                    message = f"{navigation.name} is expanded twice. Write it once."
+                    raise misused(EXPAND, item.position, message)
+        return tuple([self._bound(*each, depth) for each in meant.values()])
 
     def _navigations(self, entity_set: EntitySet, item: ExpandItem) -> Sequence[NavigationProperty]:
         kind = entity_set.type
-        if item.path == ("*",):
+        if item.path == _STAR:
             return kind.navigation
         path = item.path
         if len(path) > 1 and path[0] == f"{NAMESPACE}.{kind.name}":
@@ -116,10 +124,10 @@ class ExpandBinder:
             if nested is not None:
                 raise unsupported(EXPAND, nested.position, f"${name} within $expand")
         entity_set = self._model.by_name[navigation.target]
-        options = item.options.as_query()
+        options = item.options.as_query(self._aliases)
         try:
             page = bind_page(
-                Grounds(self._model, entity_set, self._limits),
+                Grounds(self._model, entity_set, self._limits, aliases=self._aliases, nested=True),
                 self._company,
                 options,
                 keys=None,

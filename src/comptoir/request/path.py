@@ -22,6 +22,10 @@ LONGEST_KEPT = 200
 """The longest segment that is kept, in characters: few keys are longer."""
 
 
+MOST_PARTS = 20
+"""The most values of a key: no kind has as many."""
+
+
 class KeyPart(msgspec.Struct, frozen=True):
     """One value of a key: `code='PCS'` has the name `code`, the text `PCS`, and is quoted."""
 
@@ -122,6 +126,8 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     position = 0
     is_last = False
     while not is_last:
+        if len(parts) == MOST_PARTS:
+            raise _malformed(segment, f"a key has up to {MOST_PARTS} parts")
         match = _KEY_PART.match(predicate, position)
         if match is None:
             raise _malformed(segment, _no_key(segment))

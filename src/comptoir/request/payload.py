@@ -60,7 +60,11 @@ def _check_names(body: bytes) -> None:
         # the outermost object ends last
         members[:] = pairs
 
-    json.loads(body, object_pairs_hook=keep, parse_int=str, parse_float=str)
+    try:
+        json.loads(body, object_pairs_hook=keep, parse_int=str, parse_float=str)
+    except RecursionError:
+        # this reader gives up a little earlier than the other
+        raise _too_deep() from None
     seen: set[str] = set()
     for name, _ in members:
         if name in seen:
@@ -80,10 +84,14 @@ def _decoded(body: bytes) -> Json:
     except msgspec.DecodeError as fault:
         raise Refusal(BAD_REQUEST, f"The body is not JSON: {fault}.") from None
     except RecursionError:
-        raise Refusal(
-            BAD_REQUEST, "The body nests arrays or objects too deeply. Send one flat object."
-        ) from None
+        raise _too_deep() from None
     except (InvalidOperation, ValueError):
         raise Refusal(
             BAD_REQUEST, "The body holds a number with too many digits to be read."
         ) from None
+
+
+def _too_deep() -> Refusal:
+    return Refusal(
+        BAD_REQUEST, "The body nests arrays or objects too deeply. Send one flat object."
+    )

@@ -11,8 +11,9 @@ from time import time_ns
 
 import msgspec
 
+from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.deltas import Delta, decode_delta, encode_delta
+from comptoir.plan.deltas import Delta, decode_delta, encode_delta, no_delta
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.pages import Page
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
@@ -43,8 +44,7 @@ class Deltas:
 
         What other records decide, the log of one set does not tell.
         """
-        entity_set = context.entity_set
-        tracked = entity_set.per_company and entity_set.view is None
+        tracked = _is_logged(context.entity_set)
         if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
             return None
         position = await self._store.position(context.under())
@@ -52,6 +52,8 @@ class Deltas:
 
     async def given(self, context: Context, token: str, page: Page) -> Delta:
         """The delta that a link carries; raises `Refusal` for one that cannot be followed."""
+        if not _is_logged(context.entity_set):
+            raise no_delta()
         company = context.under()
         position = await self._store.position(company)
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
@@ -123,6 +125,11 @@ class Deltas:
         )
         slices = self._store.page(wanted, context.request.patience)
         return {context.records.key(row): row async for rows in slices for row in rows}
+
+
+def _is_logged(entity_set: EntitySet) -> bool:
+    """Whether the change log of a company tells all that changes in a set."""
+    return entity_set.per_company and entity_set.view is None
 
 
 def _query(page: Page) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class Views:
             self._runtime.limits,
             depth=settings.expand_depth,
             page_size=settings.page_size,
+            aliases=options.aliases,
         )
         return binder.bind(context.entity_set, parse_expand(options.expand, self._limits))
 

@@ -53,7 +53,7 @@ _NONE: Mapping[str, Typed] = {}
 class Binder:
     """Binds the expressions of one option; its values gather in `slots`.
 
-    `computed` are names beside the properties of the set.
+    `computed` are names beside the properties of the set; `nested` as in `Grounds`.
     """
 
     def __init__(
@@ -62,10 +62,12 @@ class Binder:
         entity_set: EntitySet,
         option: str,
         computed: Mapping[str, Typed] = _NONE,
+        *,
+        nested: bool = False,
     ) -> None:
         self.slots = Slots()
         self._terms = Terms(option, self.slots)
-        self._paths = Paths(self._terms, model, entity_set, computed)
+        self._paths = Paths(self._terms, model, entity_set, computed, nested=nested)
         self._nested = 0
 
     def condition(self, node: Node) -> Typed:

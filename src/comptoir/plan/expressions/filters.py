@@ -18,7 +18,7 @@ def bind_filter(grounds: Grounds, text: str) -> Where:
     node = grounds.resolved(parse_expression(text, grounds.limits, FILTER), text)
     pair_filter = grounds.entity_set.pair_filter
     names = computed_names(grounds.computed)
-    binder = Binder(grounds.model, grounds.entity_set, FILTER, names)
+    binder = Binder(grounds.model, grounds.entity_set, FILTER, names, nested=grounds.nested)
     if pair_filter is None:
         return Where(binder.condition(node).value, tuple(binder.slots.values))
     pairs = PairBinder(pair_filter)

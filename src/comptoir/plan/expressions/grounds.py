@@ -13,13 +13,17 @@ AliasTexts = tuple[tuple[str, str], ...]
 
 
 class Grounds(msgspec.Struct, frozen=True, cache_hash=True):
-    """A set of a model, the limits, names computed beside the properties, parameter aliases."""
+    """A set of a model, the limits, names computed beside the properties, parameter aliases.
+
+    `nested`: the expressions stand within `$expand`, about other records than the request is.
+    """
 
     model: Model
     entity_set: EntitySet
     limits: ExpressionLimits
     computed: Computed = ()
     aliases: AliasTexts = ()
+    nested: bool = False
 
     def of(self, text: str) -> "Grounds":
         """The same for a text, without aliases if it names none."""

@@ -30,7 +30,7 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     for item in parse_orderby(text, grounds.limits, ORDERBY):
         node = grounds.resolved(item.expression, text)
         _refuse_unlimited(grounds, node)
-        binder = Binder(model, entity_set, ORDERBY, names)
+        binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
         value = typed.value
         if isinstance(value, Field) and value.name in entity_set.type.by_name:

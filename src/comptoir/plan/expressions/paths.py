@@ -40,11 +40,18 @@ class Paths:
     """Binds the paths of one expression, counting the steps that they take."""
 
     def __init__(
-        self, terms: Terms, model: Model, root: EntitySet, computed: Mapping[str, Typed]
+        self,
+        terms: Terms,
+        model: Model,
+        root: EntitySet,
+        computed: Mapping[str, Typed],
+        *,
+        nested: bool,
     ) -> None:
         self._terms = terms
         self._model = model
         self._computed = computed
+        self._nested = nested
         self._steps = 0
         self.root = Place(root)
         self.variables: dict[str, Place] = {}
@@ -98,6 +105,9 @@ class Paths:
         elif segments[0] in ("$this", "$root"):
             raise self._terms.unsupported(path, segments[0])
         elif segments[0] == "$it":
+            if self._nested:
+                # it is the record that is expanded, not the related one that is asked about
+                raise self._terms.unsupported(path, "$it within $expand")
             segments = segments[1:]
         while segments:
             kind = place.entity_set.type

@@ -15,6 +15,7 @@ _REFERENCE = re.compile(r"\$([\w.~-]+)", re.ASCII)
 _VALUE = re.compile(r"(?<![/\w])\$([\w.~-]+)", re.ASCII)
 _SYSTEM_RESOURCES = frozenset({BATCH, "$crossjoin", "$all", "$entity", "$root", "$id", "$metadata"})
 _DEFAULT_PORTS = ("http://", ":80"), ("https://", ":443")
+_PLAIN = re.compile(r"[\x21-\x7e]*")
 # whatever is printable ASCII stands for itself; the rest is encoded as UTF-8
 _KEPT = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -62,7 +63,7 @@ def parse_address(url: str, roots: Roots, place: str) -> Address:
     clients write it. Raises `Refusal` (400) for the URL of another service, for one that cannot
     be read, and for a batch within the batch.
     """
-    text = quote(url, safe=_KEPT)
+    text = url if _PLAIN.fullmatch(url) else quote(url, safe=_KEPT)
     if "#" in text:
         raise malformed(place, "its URL holds a #. Encode it as %23.")
     if text.startswith("//"):

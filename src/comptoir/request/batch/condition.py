@@ -16,6 +16,9 @@ from comptoir.request.batch.faults import malformed, unsupported
 DEEPEST = 20
 """How deep parentheses and `not` may nest."""
 
+LONGEST = 2_500
+"""How many characters a condition may have."""
+
 _TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
 
 
@@ -49,6 +52,8 @@ Condition = Succeeded | Constant | Not | Together
 
 def parse_condition(text: str, place: str) -> Condition:
     """Read an `if`; raises `Refusal`: 501 for what is not supported, 400 for nonsense."""
+    if len(text) > LONGEST:
+        raise malformed(f"{place}.if", f"it is longer than {LONGEST} characters.")
     reader = _Reader(text, place)
     condition = reader.any_of(0)
     reader.end()

@@ -20,6 +20,7 @@ from comptoir.request.batch.tree import (
     Part,
     check_body,
     check_header,
+    check_url_size,
     checked,
     read_id,
     read_method,
@@ -43,15 +44,14 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     _check_names(document, frozenset({"requests"}), _ROOT)
     if "requests" not in document:
         raise Refusal(BAD_REQUEST, "The batch has no requests. Send an array of them.")
-    listed = _decoded(
-        document["requests"], list[dict[str, msgspec.Raw]], "requests", "an array of objects"
-    )
+    listed = _decoded(document["requests"], list[msgspec.Raw], "requests", "an array of objects")
     if len(listed) > limits.requests:
         raise too_many(limits.requests)
     parts: list[tuple[str | None, Part]] = []
     ids: set[str] = set()
-    for number, members in enumerate(listed, 1):
+    for number, raw in enumerate(listed, 1):
         place = _place(number)
+        members = _decoded(raw, dict[str, msgspec.Raw], place, "an object")
         group = _text(members, "atomicityGroup", place)
         part = _part(members, number, limits, roots)
         if part.id in ids:
@@ -69,6 +69,7 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
         if given[name] is None:
             raise malformed(place, f"{name} is missing.")
     method = read_method(given["method"] or "", place)
+    check_url_size(len(given["url"] or ""), limits, place)
     headers = _headers(members, place, limits)
     body = check_body(method, _body(members, headers, place), place)
     if body and b"content-type" not in headers:
@@ -78,6 +79,8 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
         depends_on = _decoded(
             members["dependsOn"], list[str], f"{place}.dependsOn", "an array of ids"
         )
+        if len(depends_on) > limits.requests:
+            raise malformed(f"{place}.dependsOn", "it names more ids than there can be.")
     condition = given["if"]
     return Part(
         number,

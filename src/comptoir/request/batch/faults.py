@@ -28,10 +28,10 @@ def too_many(limit: int) -> Refusal:
 
 
 def head_too_large(place: str, limit: int, fields: int) -> Refusal:
-    """431: a part with more headers than the service reads."""
+    """431: a part with more headers, or a longer URL, than the service reads."""
     return Refusal(
         HEADERS_TOO_LARGE,
-        f"{place}: its headers are longer than {limit} bytes, or more than {fields}. Send fewer "
-        "or shorter headers; nothing of the batch was done.",
+        f"{place}: its URL or its headers are longer than {limit} bytes, or the headers more than "
+        f"{fields}. Send fewer or shorter ones; nothing of the batch was done.",
         target=place,
     )

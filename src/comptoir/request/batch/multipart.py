@@ -21,6 +21,7 @@ from comptoir.request.batch.tree import (
     Part,
     check_body,
     check_header,
+    check_url_size,
     checked,
     read_id,
     read_method,
@@ -118,6 +119,7 @@ class _Reader:
             raise unsupported(place, f"Content-Transfer-Encoding {encoding[:40]!r}")
         blank = _BLANK_LINES.match(content, start)
         line, start = _line(content, start if blank is None else blank.end())
+        check_url_size(len(line), self._limits, place)
         method, url = _request_line(line, place)
         headers, start = self._fields(content, start, place)
         if b"transfer-encoding" in headers:
@@ -162,7 +164,7 @@ class _Reader:
     def _fields(self, content: bytes, start: int, place: str) -> tuple[Headers, int]:
         """The headers that begin at an offset, and the offset behind their blank line."""
         limit = self._limits.header_bytes
-        pairs: list[tuple[bytes, bytes]] = []
+        pairs: list[tuple[bytes, list[bytes]]] = []
         position = start
         while position < len(content):
             line, position = _line(content, position)
@@ -172,14 +174,17 @@ class _Reader:
                 raise head_too_large(place, limit, MOST_FIELDS)
             name, colon, value = line.partition(b":")
             if line[:1] in b" \t" and pairs:
-                name, value = pairs[-1][0], pairs.pop()[1] + b" " + line.strip()
+                # it continues the line before (RFC 5322, 2.2.3)
+                name, value = pairs[-1][0], line
             elif not colon:
                 shown = line[:40].decode("latin-1")
                 raise malformed(place, f"{shown!r} is no header. Write it as Name: value.")
-            name, value = name.strip().lower(), value.strip()
-            check_header(name, value, place)
-            pairs.append((name, value))
-        return combined(pairs), position
+            else:
+                name = name.strip().lower()
+                pairs.append((name, []))
+            check_header(name, value.strip(), place)
+            pairs[-1][1].append(value.strip())
+        return combined([(name, b" ".join(values)) for name, values in pairs]), position
 
 
 def _line(content: bytes, start: int) -> tuple[bytes, int]:

@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.request.batch.address import Address, referenced_values
 from comptoir.request.batch.condition import Condition, ids_in
-from comptoir.request.batch.faults import malformed, unsupported
+from comptoir.request.batch.faults import head_too_large, malformed, unsupported
 from comptoir.request.headers import Headers
 
 METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
@@ -23,7 +23,7 @@ _BODILESS = frozenset({"GET", "DELETE"})
 
 
 class BatchLimits(msgspec.Struct, frozen=True):
-    """How much a batch may hold: requests, and bytes of the headers of each."""
+    """How much a batch may hold: requests, and bytes of the headers of each, its URL alike."""
 
     requests: int
     header_bytes: int
@@ -99,6 +99,15 @@ def check_header(name: bytes, value: bytes, place: str) -> None:
     if _NAME.fullmatch(name) is None or _CONTROL.search(value) is not None:
         shown = name[:40].decode("latin-1")
         raise malformed(place, f"its header {shown!r} is malformed. Write it as Name: value.")
+
+
+def check_url_size(size: int, limits: BatchLimits, place: str) -> None:
+    """Raise `Refusal` (431) for a URL that is longer than all headers may be.
+
+    One that is merely too long for a URL is refused by itself when its turn comes.
+    """
+    if size > limits.header_bytes:
+        raise head_too_large(place, limits.header_bytes, MOST_FIELDS)
 
 
 def check_body(method: str, body: bytes | None, place: str) -> bytes:
