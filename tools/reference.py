@@ -5,7 +5,7 @@ Usage: python tools/reference.py [--check] FOLDER
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import typer
@@ -23,7 +23,11 @@ from comptoir.metadata.commands import (
     split_marks,
     undocumented_commands,
 )
+from comptoir.metadata.markdown import code, page, table
 from comptoir.metadata.reference import errors_page, kinds_page, settings_page, undocumented
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.corpus import Area, areas
 
 ClickCommand = TyperGroup | TyperCommand
 ClickParameter = TyperArgument | TyperOption
@@ -91,6 +95,44 @@ def options_of_settings() -> Mapping[str, str]:
     return found
 
 
+_ODATA_INTRO = (
+    "What the service takes of OData 4.01, rule by rule of its ABNF and of that of its extension "
+    "for data aggregation. Each rule is put to the service in requests that it must accept, with "
+    "the records that they must give, and in requests that it must refuse, with the place that the "
+    "message must name. The requests stand in `tests/corpus` as plain text, to be read as "
+    "examples; the tests send them all. Sections are those of the OASIS standards: URL Conventions "
+    "and Protocol are the parts of OData 4.01, JSON and CSDL its formats, Aggregation the "
+    "extension."
+)
+_UNSUPPORTED_INTRO = (
+    "What is valid OData and not supported is answered by 501 and named; nothing is left out in "
+    "silence. These requests of the corpus show what that is."
+)
+
+
+def odata_page(corpus: Sequence[Area]) -> str:
+    """Which rules the corpus covers, with how many requests, and what is refused by name."""
+    rules = [each for area in corpus for each in area.rules]
+    accepted, refused = sum(each.accepted for each in rules), sum(each.refused for each in rules)
+    parts = [_ODATA_INTRO, f"{accepted} requests are accepted, {refused} refused."]
+    head = ("Rule", "Section", "Accepted", "Refused")
+    for area in corpus:
+        rows = [
+            (code(each.name), each.section, str(each.accepted), str(each.refused))
+            for each in area.rules
+        ]
+        file = f"In `tests/corpus/{area.name}.txt`:"
+        parts += [f"## {area.title}", file, table(head, rows)]
+    unsupported = [
+        (code(each.name), code(case.request))
+        for each in rules
+        for case in each.cases
+        if case.answer.refused is not None and case.answer.refused.status == 501
+    ]
+    parts += ["## Not supported", _UNSUPPORTED_INTRO, table(("Rule", "Request"), unsupported)]
+    return page("OData", "`tests/corpus`", *parts)
+
+
 def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
@@ -98,6 +140,7 @@ def pages() -> Mapping[str, str]:
         "settings.md": settings_page(options_of_settings()),
         "errors.md": errors_page(ERROR_TABLE),
         "commands.md": commands_page(commands()),
+        "odata.md": odata_page(areas()),
     }
 
 

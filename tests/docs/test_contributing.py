@@ -42,7 +42,7 @@ print(migrate("sqlite:///vendors.db", MODEL))
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """What of the repository the tools need, to be written to."""
-    for name in ("src", "tools"):
+    for name in ("src", "tools", "tests/corpus", "tests/support"):
         ignored = shutil.ignore_patterns("__pycache__", "*_cache")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     return tmp_path

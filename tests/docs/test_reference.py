@@ -28,6 +28,7 @@ from comptoir.metadata.reference import (
     undocumented,
 )
 from docs.pages import DOCS, ROOT
+from support.corpus import areas, cases
 
 
 def reference(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -120,6 +121,24 @@ def test_a_command_and_an_option_without_a_line_are_reported() -> None:
     assert list(undocumented_commands([command])) == [
         "the command comptoir hush has no help",
         "comptoir hush FILE has no help",
+    ]
+
+
+def test_every_rule_of_the_corpus_has_its_row_and_every_501_its_request() -> None:
+    page = (DOCS / "reference" / "odata.md").read_text(encoding="utf-8")
+    for area in areas():
+        section = page.partition(f"\n## {area.title}\n")[2].partition("\n## ")[0]
+        rows = [
+            f"| `{each.name}` | {each.section} | {each.accepted} | {each.refused} |"
+            for each in area.rules
+        ]
+        assert [line for line in section.splitlines() if line.startswith("| `")] == rows
+    unsupported = page.partition("\n## Not supported\n")[2]
+    named = [line.split("`")[3] for line in unsupported.splitlines() if line.startswith("| `")]
+    assert named == [
+        each.request.replace("|", "\\|")
+        for each in cases()
+        if each.answer.refused is not None and each.answer.refused.status == 501
     ]
 
 

@@ -1,0 +1,180 @@
+"""Every request of the corpus has the answer that stands beside it."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TypeAlias
+
+import httpx
+import msgspec
+import pytest
+
+from support.client import Client
+from support.corpus import DATA, Answer, Case, CorpusFault, Refused, areas, cases, read_area
+from support.office import Cell, Company
+from support.refusals import STATUS_OF, error_in
+from support.service import Service
+
+Json: TypeAlias = "str | Decimal | int | bool | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = "Mapping[str, Json]"
+
+_LABELS = (
+    ("entryNo",),
+    ("code",),
+    ("number",),
+    ("referenceNo",),
+    ("itemNo", "attributeName"),
+    ("itemNo", "languageCode"),
+    ("itemNo",),
+    ("languageCode",),
+    ("name",),
+)
+"""The properties that name a record in the corpus: the first of these that it has."""
+
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
+
+
+@pytest.fixture(scope="module")
+def corpus(service: Service) -> Company:
+    """A company with the data of the corpus, which no request changes."""
+    company = service.new_company("Corpus")
+    for path in sorted(DATA.glob("*.ndjson")):
+        rows: list[dict[str, Cell]] = [
+            _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        company.load(path.stem, *rows)
+    return company
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.place)
+def test_the_answer_is_the_one_beside_the_request(
+    case: Case, corpus: Company, service: Service
+) -> None:
+    client: Client = corpus
+    path, query = case.address
+    if path.startswith("/"):
+        client, path = service.client, path.removeprefix("/")
+    path = path.replace("{company}", corpus.id)
+    body = None if case.body is None else case.body.encode()
+    answer = client.request(case.method, path, query, body, case.headers)
+    if case.answer.refused is not None:
+        _assert_refused(answer, case.answer.refused)
+    else:
+        _assert_accepted(answer, case.answer)
+
+
+def _assert_refused(answer: httpx.Response, refused: Refused) -> None:
+    assert answer.status_code == refused.status, answer.text[:1_000]
+    error = error_in(answer.content)
+    assert error.code == refused.code, error
+    assert STATUS_OF[error.code] == answer.status_code
+    behind = error.message
+    for fragment in refused.fragments:
+        assert fragment in behind, error.message
+        behind = behind.partition(fragment)[2]
+
+
+def _assert_accepted(answer: httpx.Response, wanted: Answer) -> None:
+    assert answer.status_code == wanted.status, answer.text[:1_000]
+    for name, value in wanted.headers.items():
+        assert answer.headers.get(name) == value, answer.headers
+    for fragment in wanted.fragments:
+        assert fragment in answer.text
+    if wanted.text is not None:
+        assert answer.text == wanted.text
+    if wanted.keys is None and wanted.single is None and not wanted.records:
+        return
+    document: JsonObject = _DECODER.decode(answer.content)
+    listed = document.get("value")
+    records = listed if isinstance(listed, list) else None
+    if records is not None:
+        assert ("@odata.nextLink" in document) == wanted.has_more, document
+        assert ("@odata.deltaLink" in document) == wanted.has_delta, document
+        assert document.get("@odata.count") == wanted.count
+    if wanted.keys is not None:
+        assert records is not None, document
+        assert [_label(each) for each in records] == list(wanted.keys)
+    if wanted.single is not None:
+        assert records is None, document
+        assert _label(document) == wanted.single
+    if wanted.records:
+        found = [document] if records is None else records
+        expected: list[Json] = [_DECODER.decode(each) for each in wanted.records]
+        difference = _difference(found, expected, exact=wanted.exact)
+        assert difference is None, f"{difference}\n{answer.text[:2_000]}"
+
+
+def _label(record: Json) -> str:
+    assert isinstance(record, Mapping)
+    names = next(each for each in _LABELS if set(each) <= set(record))
+    return "/".join(str(record[name]) for name in names)
+
+
+def _difference(found: Json, wanted: Json, *, exact: bool, at: str = "") -> str | None:
+    """Where what was found is not what was wanted; None where it is.
+
+    Objects may have more members than those wanted; if `exact`, control information alone.
+    """
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        names = {name for name in found if "@" not in name}
+        if exact and names != {name for name in wanted if "@" not in name}:
+            return f"{at}: {sorted(names)} and no other members"
+        pairs = [(found.get(name, f"no {name}"), each, name) for name, each in wanted.items()]
+        return _first_difference(pairs, exact=exact, at=at)
+    if isinstance(wanted, list) and isinstance(found, list):
+        if len(wanted) != len(found):
+            return f"{at}: {len(found)} members, not {len(wanted)}"
+        numbered = [
+            (each, other, str(number))
+            for number, (each, other) in enumerate(zip(found, wanted, strict=True))
+        ]
+        return _first_difference(numbered, exact=exact, at=at)
+    if isinstance(wanted, str) and isinstance(found, str) and "…" in wanted:
+        first, _, last = wanted.partition("…")
+        fits = found.startswith(first) and found.endswith(last)
+        return None if fits else f"{at}: {found!r} is not {wanted!r}"
+    alike = isinstance(wanted, bool) == isinstance(found, bool) and wanted == found
+    return None if alike else f"{at}: {found!r} is not {wanted!r}"
+
+
+def _first_difference(
+    pairs: Sequence[tuple[Json, Json, str]], *, exact: bool, at: str
+) -> str | None:
+    differences = (
+        _difference(found, wanted, exact=exact, at=f"{at}/{name}") for found, wanted, name in pairs
+    )
+    return next((each for each in differences if each is not None), None)
+
+
+def test_the_corpus_is_large_and_no_request_stands_in_it_twice() -> None:
+    written = [(case.written, tuple(sorted(case.headers.items())), case.body) for case in cases()]
+    twice = sorted({str(each[0]) for each in written if written.count(each) > 1})
+    assert twice == []
+    assert len(written) >= 600
+
+
+def test_every_rule_has_a_case() -> None:
+    bare = [
+        f"{area.name}: {rule.name}" for area in areas() for rule in area.rules if not rule.cases
+    ]
+    assert bare == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# Title\nitemsExt\n", "faulty:2: a request stands below a rule"),
+        ("# Title\n## rule | 1\n  = A\n", "faulty:3: an answer stands below a request"),
+        ("# Title\n## rule\n", "faulty:2: a rule has a name"),
+        ("# Title\n## rule | 1\nitemsExt\n", "faulty:3: the request has no answer"),
+        ("# Title\n## rule | 1\nitemsExt\n  LAMP\n", "faulty:4: no answer begins with 'LAMP'"),
+        ("# Title\n## rule | 1\nitemsExt\n  ! no\n", "faulty:4: a refusal begins with its status"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_reported_with_its_place(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "faulty.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(CorpusFault, match=said):
+        read_area(path)

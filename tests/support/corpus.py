@@ -1,0 +1,258 @@
+"""The corpus of requests with the answers that they must have, read from plain text.
+
+`tests/corpus/README.md` says how its files are written.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+FOLDER = Path(__file__).parents[1] / "corpus"
+DATA = FOLDER / "data"
+
+CODES: Mapping[int, str] = {
+    400: "BadRequest_InvalidRequestUrl",
+    404: "BadRequest_ResourceNotFound",
+    405: "BadRequest_MethodNotAllowed",
+    406: "Request_NotAcceptable",
+    412: "Request_EntityChanged",
+    415: "Request_UnsupportedMediaType",
+    428: "Request_PreconditionRequired",
+    501: "BadRequest_MethodNotImplemented",
+}
+"""Status to the error's code, where a case does not give one."""
+
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_IN_PATH = "/$()',=:@*!~;{}"
+_IN_QUERY = "&=$@,;:/?()'*!~"
+
+
+class CorpusFault(Exception):  # noqa: N818 - says where a file of the corpus cannot be read
+    """A line that is neither request nor answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An error: its status and code, and what its message says, in this order."""
+
+    status: int
+    code: str
+    fragments: Sequence[str]
+
+
+@dataclass(slots=True)
+class Answer:
+    """What an answer must be; None, or nothing, is what a case does not promise."""
+
+    keys: Sequence[str] | None = None
+    single: str | None = None
+    records: list[str] = field(default_factory=list)
+    exact: bool = False
+    text: str | None = None
+    fragments: list[str] = field(default_factory=list)
+    count: int | None = None
+    has_more: bool = False
+    has_delta: bool = False
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    refused: Refused | None = None
+
+
+@dataclass(slots=True)
+class Case:
+    """One request as it is written, with its headers and body, and its answer."""
+
+    place: str
+    written: str
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    answer: Answer = field(default_factory=Answer)
+    is_answered: bool = False
+
+    @property
+    def request(self) -> str:
+        """The request on one line, its body included."""
+        return self.written if self.body is None else f"{self.written} {self.body}"
+
+    @property
+    def method(self) -> str:
+        first = self.written.partition(" ")[0]
+        return first if first in _METHODS else "GET"
+
+    @property
+    def address(self) -> tuple[str, str]:
+        """Path and query, percent-encoded; a case that is `raw` is taken as it stands."""
+        text = self.written
+        if text.partition(" ")[0] in _METHODS:
+            text = text.partition(" ")[2]
+        is_raw = text.startswith("raw ")
+        path, _, query = text.removeprefix("raw ").partition("?")
+        return (path, query) if is_raw else (quote(path, _IN_PATH), quote(query, _IN_QUERY))
+
+
+@dataclass(slots=True)
+class Rule:
+    """A rule of the grammar, the section that gives it its meaning, and its cases."""
+
+    name: str
+    section: str
+    cases: list[Case] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> int:
+        return sum(each.answer.refused is None for each in self.cases)
+
+    @property
+    def refused(self) -> int:
+        return len(self.cases) - self.accepted
+
+
+@dataclass(slots=True)
+class Area:
+    """A file of the corpus: its title, and its rules in order."""
+
+    name: str
+    title: str
+    rules: list[Rule]
+
+
+def areas(folder: Path = FOLDER) -> list[Area]:
+    """All files of the corpus, by name."""
+    return [read_area(path) for path in sorted(folder.glob("*.txt"))]
+
+
+def cases(folder: Path = FOLDER) -> list[Case]:
+    """All cases of the corpus."""
+    return [each for area in areas(folder) for rule in area.rules for each in rule.cases]
+
+
+def read_area(path: Path) -> Area:
+    """One file of the corpus; raises `CorpusFault` with the place of what cannot be read."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    area = Area(path.stem, lines[0].removeprefix("# "), [])
+    for number, line in enumerate(lines[1:], 2):
+        place = f"{path.stem}:{number}"
+        if not line.strip() or line.startswith("# "):
+            continue
+        if line.startswith("## "):
+            name, bar, section = line.removeprefix("## ").partition(" | ")
+            if not bar:
+                raise CorpusFault(f"{place}: a rule has a name, ` | ` and a section")
+            area.rules.append(Rule(name.strip(), section.strip()))
+        elif not area.rules:
+            raise CorpusFault(f"{place}: a request stands below a rule")
+        elif line.startswith("  "):
+            if not area.rules[-1].cases:
+                raise CorpusFault(f"{place}: an answer stands below a request")
+            _take(area.rules[-1].cases[-1], line.strip(" "), place)
+        else:
+            area.rules[-1].cases.append(Case(place, line))
+    for rule in area.rules:
+        for case in rule.cases:
+            if not case.is_answered:
+                raise CorpusFault(f"{case.place}: the request has no answer")
+    return area
+
+
+def _take(case: Case, line: str, place: str) -> None:
+    """Read an indented line: more of the request, or of its answer."""
+    if line.startswith("header "):
+        name, _, case.headers[name] = line.removeprefix("header ").partition(": ")
+        return
+    if line.startswith("body "):
+        case.body = line.removeprefix("body ")
+        return
+    case.is_answered = True
+    sign = next((each for each in _TAKEN if line.startswith(each)), "")
+    if line in _KEPT:
+        _KEPT[line](case.answer)
+    elif line.isdigit():
+        case.answer.status = int(line)
+    elif sign:
+        _TAKEN[sign](case.answer, line.removeprefix(sign), place)
+    else:
+        raise CorpusFault(f"{place}: no answer begins with {line[:20]!r}")
+
+
+def _take_keys(answer: Answer, text: str, _: str) -> None:
+    answer.keys = text.split()
+
+
+def _take_single(answer: Answer, text: str, _: str) -> None:
+    answer.single = text
+
+
+def _take_record(answer: Answer, text: str, _: str) -> None:
+    answer.records.append("{" + text)
+
+
+def _take_whole_record(answer: Answer, text: str, _: str) -> None:
+    answer.records.append(text)
+    answer.exact = True
+
+
+def _take_text(answer: Answer, text: str, _: str) -> None:
+    answer.text = text
+
+
+def _take_fragment(answer: Answer, text: str, _: str) -> None:
+    answer.fragments.append(text)
+
+
+def _take_count(answer: Answer, text: str, _: str) -> None:
+    answer.count = int(text)
+
+
+def _take_header(answer: Answer, text: str, _: str) -> None:
+    name, _, answer.headers[name] = text.partition(": ")
+
+
+def _take_refusal(answer: Answer, text: str, place: str) -> None:
+    status, _, rest = text.partition(" ")
+    if not status.isdigit():
+        raise CorpusFault(f"{place}: a refusal begins with its status")
+    first, _, behind = rest.partition(" ")
+    code = CODES.get(int(status), "")
+    if "_" in first or first == "BadRequest":
+        code, rest = first, behind
+    fragments = [each.strip() for each in rest.split("…")]
+    answer.refused = Refused(int(status), code, [each for each in fragments if each])
+
+
+def _take_more(answer: Answer) -> None:
+    answer.has_more = True
+
+
+def _take_delta(answer: Answer) -> None:
+    answer.has_delta = True
+
+
+def _take_no_keys(answer: Answer) -> None:
+    answer.keys = ()
+
+
+def _take_no_text(answer: Answer) -> None:
+    answer.text = ""
+
+
+_TAKEN: Mapping[str, Callable[[Answer, str, str], None]] = {
+    "= ": _take_keys,
+    "is ": _take_single,
+    "{": _take_record,
+    "only ": _take_whole_record,
+    ": ": _take_text,
+    "~ ": _take_fragment,
+    "count ": _take_count,
+    "with ": _take_header,
+    "! ": _take_refusal,
+}
+"""How a line of an answer begins to what reads the rest of it."""
+
+_KEPT: Mapping[str, Callable[[Answer], None]] = {
+    "=": _take_no_keys,
+    ":": _take_no_text,
+    "more": _take_more,
+    "delta": _take_delta,
+}
+"""Lines of one word to what they mean."""
