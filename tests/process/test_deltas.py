@@ -1,0 +1,49 @@
+"""Deltas beside writers: who follows them hears of each change once, and misses none."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from process.conftest import StartServer
+from support.client import encoded
+from support.mirror import Mirror
+from support.office import Company
+
+WRITERS = 8
+WRITES = 40
+AGENTS = "shippingAgentsExt"
+FILTER = encoded({"$filter": "length(name) ge 3"})
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_who_follows_beside_many_writers_holds_what_is_there(
+    workers: int, start_server: StartServer
+) -> None:
+    company = start_server(workers=workers).new_company()
+    mirrors = [Mirror(company, AGENTS, page_size=7), Mirror(company, AGENTS, FILTER, 7)]
+
+    with ThreadPoolExecutor(WRITERS) as threads:
+        writers = [threads.submit(write, company, number) for number in range(WRITERS)]
+        while not all(writer.done() for writer in writers):
+            for mirror in mirrors:
+                mirror.catch_up()
+                assert len(mirror.told) == len(set(mirror.told))
+    for writer in writers:
+        writer.result()
+
+    for mirror, query in zip(mirrors, ["", FILTER], strict=True):
+        mirror.catch_up()
+        there = company.listed(AGENTS, query)
+        assert mirror.held == {f"{company.root}/{AGENTS}({each['id']})": each for each in there}
+
+
+def write(company: Company, writer: int) -> None:
+    """Create records, change each twice, and delete every third."""
+    for number in range(WRITES):
+        created = company.post(AGENTS, {"code": f"{writer}-{number}", "name": "ab"}).json()
+        path = f"{AGENTS}({created['id']})"
+        for name in ("abc" * (number % 2), "abcd"[: number % 5]):
+            assert company.patch(path, {"name": name}, "*").status_code == 200
+        if number % 3 == 0:
+            answer = company.request("DELETE", path, headers={"If-Match": "*"})
+            assert answer.status_code == 204
