@@ -19,6 +19,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.jsonvalue import Json
+from comptoir.plan.places import Place
 from comptoir.plan.target import Company
 from comptoir.request.headers import EntityTags
 
@@ -71,8 +72,8 @@ class CreatePlan(msgspec.Struct, frozen=True):
         return self.values.given.get(self.entity_set.type.key)
 
 
-Sought = Stored | Refusal
-"""The key of the record to be written, or why there is none: told when it is no repeat."""
+Sought = Stored | Place
+"""The record to be written: its key, or where it is to be found in the transaction."""
 
 
 class UpdatePlan(msgspec.Struct, frozen=True):
@@ -93,8 +94,8 @@ class UpdatePlan(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> Stored | None:
-        """The key of the record, None where the path leads to none."""
-        return None if isinstance(self.sought, Refusal) else self.sought
+        """The key of the record, None where only the transaction can tell."""
+        return None if isinstance(self.sought, Place) else self.sought
 
 
 class DeletePlan(msgspec.Struct, frozen=True):
@@ -110,8 +111,8 @@ class DeletePlan(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> Stored | None:
-        """The key of the record, None where the path leads to none."""
-        return None if isinstance(self.sought, Refusal) else self.sought
+        """The key of the record, None where only the transaction can tell."""
+        return None if isinstance(self.sought, Place) else self.sought
 
 
 WritePlan = CreatePlan | UpdatePlan | DeletePlan

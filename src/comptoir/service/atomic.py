@@ -32,8 +32,9 @@ class AtomicGroup:
 
         Returns the path of the record that it will create or change, as `Request.path` has it:
         below the base path, percent-encoded. A record that is to be created has its key already,
-        so a later request of the group can be sent to it. None when the key is missing; `commit`
-        then refuses the request.
+        so a later request of the group can be sent to it. None when the key is missing, so that
+        `commit` refuses the request, or when the path names the record by other means than its
+        key, so that only `commit` finds it.
 
         Raises `Refusal` where the request is refused, also (400) for one that is no write, or is
         of another company than those before it.

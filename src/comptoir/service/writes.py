@@ -3,12 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from comptoir.auth import Scope, require
-from comptoir.edm.primitive import Stored
 from comptoir.errors import ENTITY_CHANGED, NOT_IMPLEMENTED, PRECONDITION_REQUIRED, Refusal
 from comptoir.plan.write import (
     CreatePlan,
     DeletePlan,
-    Repeat,
     UpdatePlan,
     WritePlan,
     bind_create,
@@ -23,7 +21,7 @@ from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import RESULT
 from comptoir.response.answer import Answer, Header
 from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
-from comptoir.service.places import Places
+from comptoir.service.places import Places, sought_by
 from comptoir.service.repeats import Repeats, repeatable_key
 from comptoir.service.views import Views
 from comptoir.store.unit import Written
@@ -83,6 +81,8 @@ class Writes:
         """The answer to a request that was planned and done.
 
         The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
+        Where a path found its record by other means than the key, which the write may have
+        changed, the answer says where it is as well.
         """
         repeatable = [_ACCEPTED] if plan.repeat is not None else []
         if isinstance(plan, DeletePlan):
@@ -96,12 +96,14 @@ class Writes:
         if wishes.returns is not None:
             headers.append((b"preference-applied", wishes.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
-        if creates or not tells_all:
+        was_sought = plan.key is None
+        if creates or was_sought or not tells_all:
             link = records.link(self._base_url, company, row).encode()
             if creates:
                 headers.append((b"location", link))
-            if not tells_all:
+            if was_sought or not tells_all:
                 headers.append((b"odata-entityid", link))
+            if not tells_all:
                 return Answer(204, headers)
         body = records.record(self._base_url, company, row)
         return Answer(201 if creates else 200, headers, body)
@@ -150,11 +152,18 @@ class Writes:
             body.pop(entity_set.type.key, None)
             values = bind_create(entity_set.type, body, key, ieee754=ieee754)
             return CreatePlan(entity_set, company, values, by, must_not_exist=True, repeat=repeat)
-        record = await self._sought(context, repeat)
         replaces = request.method == "PUT"
         values = (bind_replace if replaces else bind_update)(entity_set.type, body, ieee754=ieee754)
         return UpdatePlan(
-            entity_set, company, record, values, if_match, by, if_none_match, replaces, repeat
+            entity_set,
+            company,
+            sought_by(context),
+            values,
+            if_match,
+            by,
+            if_none_match,
+            replaces,
+            repeat,
         )
 
     async def _delete(self, context: Context) -> WritePlan:
@@ -164,22 +173,8 @@ class Writes:
         if if_match is None:
             raise _precondition_required("Deleting a record needs If-Match" + _ITS_TAG)
         repeat = self._repeats.of(context, b"")
-        record = await self._sought(context, repeat)
-        by, company = request.principal.subject, context.under()
-        return DeletePlan(context.entity_set, company, record, if_match, by, if_none_match, repeat)
-
-    async def _sought(self, context: Context, repeat: Repeat | None) -> Stored | Refusal:
-        """The key of the record that a path names.
-
-        What a repeatable write itself may have renamed or deleted is told to be missing when it
-        turns out to be no repeat.
-        """
-        try:
-            return await self._places.key(context)
-        except Refusal as refusal:
-            if repeat is None:
-                raise
-            return refusal
+        by, company, sought = request.principal.subject, context.under(), sought_by(context)
+        return DeletePlan(context.entity_set, company, sought, if_match, by, if_none_match, repeat)
 
 
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")

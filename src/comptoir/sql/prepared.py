@@ -1,6 +1,7 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
 from collections.abc import Callable, Iterable, Sequence
+from threading import Lock
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ SHAPES_KEPT = 2_000
 Shape = TypeVar("Shape")
 
 _SLOT = "slot_"
+_keeping = Lock()
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -116,7 +118,10 @@ def kept(
     """The statement of a shape, built when it is not in the cache."""
     prepared = cache.get(shape)
     if prepared is None:
-        if len(cache) >= SHAPES_KEPT:
-            del cache[next(iter(cache))]
-        prepared = cache[shape] = build(shape)
+        prepared = build(shape)
+        # the event loop and the writer keep statements, and one of them at a time makes room
+        with _keeping:
+            if len(cache) >= SHAPES_KEPT:
+                del cache[next(iter(cache))]
+            cache[shape] = prepared
     return prepared

@@ -8,15 +8,13 @@ from collections.abc import Generator, Sequence
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
 from comptoir.errors import (
     ENTITY_CHANGED,
     PARAM_NOT_PROVIDED,
-    RECORD_NOT_FOUND,
     GroupRefusal,
     Refusal,
 )
+from comptoir.plan.places import Place, find_record, no_record
 from comptoir.plan.read import RecordPlan, Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
@@ -151,13 +149,7 @@ def _guarded(
     plan: UpdatePlan | DeletePlan, statements: Statements
 ) -> Generator[Statement, list[Row], Row]:
     """The record, whose tag allows what is planned."""
-    key = plan.sought
-    if isinstance(key, Refusal):
-        raise key
-    rows = yield statements.reads.record(RecordPlan(plan.entity_set, plan.company, key))
-    if not rows:
-        raise no_record(plan.entity_set, key)
-    current = rows[0]
+    current = yield from _current(plan, statements)
     tag = opaque_tag(plan.company, current[0])
     if not plan.if_match.hold(tag):
         raise _changed(plan.company, current)
@@ -170,13 +162,23 @@ def _guarded(
     return current
 
 
-def no_record(entity_set: EntitySet, key: Stored) -> Refusal:
-    """404: the set holds no record with this key."""
-    return Refusal(
-        RECORD_NOT_FOUND,
-        f"{entity_set.name} holds no record with the key {str(key)[:100]}. "
-        f"List {entity_set.name} to find the keys that exist.",
-    )
+def _current(
+    plan: UpdatePlan | DeletePlan, statements: Statements
+) -> Generator[Statement, list[Row], Row]:
+    """The record as it stands in the transaction, wherever the path says that it is."""
+    if not isinstance(plan.sought, Place):
+        rows = yield statements.reads.record(RecordPlan(plan.entity_set, plan.company, plan.sought))
+        if not rows:
+            raise no_record(plan.entity_set, plan.sought)
+        return rows[0]
+    search = find_record(plan.sought)
+    try:
+        page = next(search)
+        while True:
+            page = search.send((yield statements.reads.page(page)))
+    except StopIteration as end:
+        found: Row = end.value
+        return found
 
 
 def _changed(company: Company, current: Row) -> Refusal:

@@ -8,6 +8,7 @@ from comptoir.request.headers import Headers
 from comptoir.response.answer import Answer
 
 _LOCATION = b"location"
+_ENTITY_ID = b"odata-entityid"
 _TAG_HEADERS = (b"if-match", b"if-none-match")
 
 
@@ -31,7 +32,7 @@ class Outcomes:
         if part.id is None:
             return
         held = dict(answer.headers)
-        location = held.get(_LOCATION)
+        location = held.get(_LOCATION) or held.get(_ENTITY_ID)
         if location is not None:
             path = location.decode("latin-1").removeprefix(self._base_url)
         self._held[part.id] = Outcome(_is_success(answer), path, held.get(b"etag"))
@@ -72,8 +73,8 @@ class Outcomes:
         if path is None:
             raise Refusal(
                 BAD_REQUEST,
-                f"The record of {address.reference} has no key yet. Send a key for it, or refer to "
-                "it behind the atomic group.",
+                f"The key of {address.reference} is not known before its atomic group is done. "
+                "Name the record by its key there, or refer to it behind the group.",
             )
         return path + address.path
 
