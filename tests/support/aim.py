@@ -1,0 +1,172 @@
+"""From random moves to requests: aimed at the records of a model, with their versions' tags."""
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from urllib.parse import quote
+
+from support.batches import Entry
+from support.client import Query
+from support.evaluator import Operand, Scope
+from support.model import ANY, KINDS, Address, CompanyModel, Guard, Sent, Values, Write
+from support.moves import CODES, IDS, Move
+from support.moves import Query as Question
+from support.repeats import repeatable
+from support.samples import UNKNOWN
+
+LIVE = 8
+"""Picks below it are of records that are there, if there are any."""
+
+NO_TAG = 'W/"nothing"'
+
+
+class Tags:
+    """The tag of each version: the service gives each version one, and no two the same."""
+
+    def __init__(self) -> None:
+        self._by_version: dict[int, str] = {}
+        self._versions: dict[str, int] = {}
+
+    def check(self, version: int, tag: str) -> None:
+        """A tag that the service shows for a version."""
+        assert self._by_version.setdefault(version, tag) == tag, "a tag that changed"
+        assert self._versions.setdefault(tag, version) == version, "a tag that came back"
+
+    def stale(self, current: int) -> frozenset[int]:
+        """The latest version that is not the current one, if there is one."""
+        return frozenset(sorted(self._by_version.keys() - {current})[-1:])
+
+    def header(self, guard: frozenset[int]) -> str:
+        """An `If-Match` that holds for some versions alone."""
+        return ", ".join(self._by_version[version] for version in sorted(guard)) or NO_TAG
+
+
+def address_of(resource: str, record: Sent) -> str:
+    """The path of a record, by its key."""
+    return path_to(resource, str(record[KINDS[resource].key]))
+
+
+def path_to(resource: str, address: Address) -> str:
+    """The path to an address below the company."""
+    if isinstance(address, str):
+        return f"{resource}({_literal(address) if KINDS[resource].key == 'code' else address})"
+    parts = [
+        f"{name}={_literal(value) if isinstance(value, str) else value}"
+        for name, value in address.items()
+    ]
+    return f"{resource}({','.join(parts)})"
+
+
+def _literal(text: str) -> str:
+    return quote("'" + text.replace("'", "''") + "'", safe="'")
+
+
+class Aim:
+    """Aims moves at what a model holds and held."""
+
+    def __init__(self, model: CompanyModel) -> None:
+        self._model = model
+        self._numbers = count(1)
+        self.tags = Tags()
+
+    def address(self, resource: str, pick: int, *, by_rule: bool = False) -> Address:
+        """One of the records that are there; or else that were, may come or never will."""
+        kind, held = KINDS[resource], self._model.held[resource]
+        spare = (CODES if kind.key == "code" else IDS)[pick % 4]
+        others = [each.key for each in self._model.log if each.resource == resource][-3:]
+        others += [spare if kind.key == "code" else spare.lower(), UNKNOWN]
+        keys = list(held) if held and pick < LIVE else others
+        key = keys[pick % len(keys)]
+        if by_rule and kind.unique:
+            record = held[key].record if key in held else kind.empty
+            return {name: record[name] for name in kind.unique}
+        return key
+
+    def write(self, move: Move, *, repeats: bool = False) -> Write:
+        """The write that a move is, as things are now."""
+        if move.must_not_exist:
+            address = self.address(move.resource, move.pick if move.pick % 2 else LIVE + move.pick)
+        else:
+            address = self.address(move.resource, move.pick, by_rule=move.by_rule)
+        if move.method == "POST":
+            address = str(move.body.get(KINDS[move.resource].key, "")).lower()
+        found = self._model.find(move.resource, address)
+        return Write(
+            move.method,
+            move.resource,
+            move.body,
+            address,
+            self._guard(move, 0 if found is None else found.version),
+            move.must_not_exist,
+            f"repeat {next(self._numbers)}" if repeats else "",
+        )
+
+    def _guard(self, move: Move, version: int) -> Guard:
+        if move.guard == "none" or (move.must_not_exist and move.guard != "both"):
+            return None
+        if move.guard == "*":
+            return ANY
+        current = frozenset({version} - {0})
+        return {
+            "current": current,
+            "stale": self.tags.stale(version),
+            "both": current | self.tags.stale(version),
+        }[move.guard]
+
+    def headers(self, write: Write) -> dict[str, str]:
+        """The headers of a write."""
+        found = repeatable(write.repeat) if write.repeat else {}
+        if write.guard is not None:
+            found["If-Match"] = ANY if write.guard == ANY else self.tags.header(write.guard)
+        if write.must_not_exist:
+            found["If-None-Match"] = ANY
+        return found
+
+    def path(self, write: Write) -> str:
+        """Where a write is sent to, below the company."""
+        if write.method == "POST":
+            return write.resource
+        return path_to(write.resource, write.address)
+
+    def entry(self, write: Write, **more: object) -> Entry:
+        """A write as a request of a batch in JSON."""
+        body = {} if write.method == "DELETE" else {"body": write.body}
+        headers = self.headers(write)
+        return {
+            "method": write.method,
+            "url": self.path(write),
+            "headers": headers,
+            **body,
+            **more,
+        }
+
+
+def holds(condition: Operand | None, record: Values) -> bool:
+    """Whether a condition holds for a record, as it does when there is none."""
+    return condition is None or condition.of(Scope(record, (), {})) is True
+
+
+def asked(question: Question) -> Query:
+    """A question as the query options of a request."""
+    options: dict[str, str | int] = {}
+    if question.condition is not None:
+        options["$filter"] = question.condition.text
+    if question.orders:
+        options["$orderby"] = ",".join(
+            f"{name} desc" if descends else name for name, descends in question.orders
+        )
+    if question.skip:
+        options["$skip"] = question.skip
+    if question.top is not None:
+        options["$top"] = question.top
+    if question.counts:
+        options["$count"] = "true"
+    return options
+
+
+def answered(question: Question, records: Mapping[str, Values]) -> tuple[int, Sequence[Values]]:
+    """How many records a question finds, and those that it shows."""
+    found = [records[key] for key in sorted(records) if holds(question.condition, records[key])]
+    for name, descends in reversed(question.orders):
+        found.sort(key=lambda record: record[name], reverse=descends)
+    end = None if question.top is None else question.skip + question.top
+    return len(found), found[question.skip : end]

@@ -1,0 +1,125 @@
+"""Batches of random moves: how they are sent, and what a model makes of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+import msgspec
+
+from support.aim import Aim
+from support.batches import Entry, Reply
+from support.client import Record
+from support.model import FAILED_DEPENDENCY, KINDS, CompanyModel, Done, Outcome, Refused, Write
+from support.moves import Move, Step
+
+
+@dataclass(frozen=True)
+class Received:
+    """The answer to one request, whatever brought it."""
+
+    status: int
+    tag: str | None
+    content: bytes
+
+    @classmethod
+    def of(cls, reply: Reply) -> "Received":
+        """That of a request in a batch."""
+        return cls(reply.status, reply.headers.get("etag"), bytes(reply.body))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a batch that is to be sent: its writes by their ids.
+
+    `behind` is the step that it waits for, and `refers` whether its first write is sent to the
+    record that that one leaves behind.
+    """
+
+    name: str
+    writes: Mapping[str, Write]
+    is_group: bool
+    behind: "Stage | None" = None
+    refers: bool = False
+
+
+def staged(aim: Aim, steps: Sequence[Step], *, repeats: bool) -> Sequence[Stage]:
+    """The steps of a batch, aimed at what there is now."""
+    stages: list[Stage] = []
+    for at, step in enumerate(steps):
+        behind = stages[-1] if stages and (step.follows or step.refers) else None
+        refers = behind is not None and step.refers and _can_refer(step.moves[0], behind)
+        writes = {
+            f"{at}.{number}": aim.write(move, repeats=repeats)
+            for number, move in enumerate(step.moves)
+        }
+        name = f"group {at}" if step.is_group else f"{at}.0"
+        stages.append(Stage(name, writes, step.is_group, behind, refers))
+    return stages
+
+
+def entries(aim: Aim, stage: Stage) -> list[Entry]:
+    """The requests of a step, as a batch in JSON has them."""
+    made: list[Entry] = []
+    for number, (name, write) in enumerate(stage.writes.items()):
+        more: dict[str, object] = {"id": name}
+        if stage.is_group:
+            more["atomicityGroup"] = stage.name
+        if stage.behind is not None:
+            more["dependsOn"] = [stage.behind.name]
+            if stage.refers and number == 0:
+                more["url"] = f"${list(stage.behind.writes)[-1]}"
+        # the ids by which they are repeatable come from the batch
+        made.append(aim.entry(replace(write, repeat=""), **more))
+    return made
+
+
+def outcomes(
+    model: CompanyModel, stages: Sequence[Stage], received: Mapping[str, Received]
+) -> dict[str, Outcome]:
+    """What the model makes of a batch, by the ids of its requests."""
+    found: dict[str, Outcome] = {}
+    for stage in stages:
+        writes = dict(stage.writes)
+        if stage.behind is not None:
+            before = [found[name] for name in stage.behind.writes]
+            if any(isinstance(each, Refused) for each in before):
+                found |= dict.fromkeys(writes, FAILED_DEPENDENCY)
+                continue
+            if stage.refers and isinstance(before[-1], Done):
+                first = next(iter(writes))
+                writes[first] = replace(writes[first], address=before[-1].key)
+        found |= _done(model, stage, writes, received)
+    return found
+
+
+def _done(
+    model: CompanyModel,
+    stage: Stage,
+    writes: Mapping[str, Write],
+    received: Mapping[str, Received],
+) -> Mapping[str, Outcome]:
+    made = [made_key(write, received[name]) for name, write in writes.items()]
+    if stage.is_group:
+        done = model.do_together(list(writes.values()), made)
+        return dict(zip(writes, done, strict=True))
+    [(name, write)] = writes.items()
+    return {name: model.do(write, made[0])}
+
+
+def made_key(write: Write, received: Received) -> str:
+    """The key that the service made for a new record, or one that it might have made."""
+    if write.method != "POST" or received.status != 201 or KINDS[write.resource].key != "id":
+        return str(uuid4())
+    return str(msgspec.json.decode(received.content, type=Record)["id"])
+
+
+def _can_refer(first: Move, behind: Stage) -> bool:
+    """Whether a move can be sent to the record that a step leaves behind."""
+    last = list(behind.writes.values())[-1]
+    return (
+        first.resource == last.resource
+        and first.method != "POST"
+        and not first.must_not_exist
+        and last.method != "DELETE"
+        and isinstance(last.address, str)
+    )

@@ -1,0 +1,225 @@
+"""Random moves against a company, for Hypothesis; few values, so that they meet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from support import evaluator
+from support.evaluator import Operand
+from support.model import KINDS, STAMP, Sent
+
+UPPER = "ABCDEFAB-0000-4000-8000-000000000003"
+IDS = (*(f"{number:08d}-0000-4000-8000-000000000003" for number in range(3)), UPPER)
+CODES = ("A", "B", "b", "it's/ü")
+Resources = Sequence[str]
+_Choices = Mapping[str, SearchStrategy[object]]
+
+VALUES: Mapping[str, Mapping[str, Sequence[object]]] = {
+    "contactsExt": {
+        "id": IDS,
+        "displayName": ("Ann", "Weiß", "Kontor", ""),
+        "number": ("C1", "C2", "P1", ""),
+        "type": ("Company", "Person"),
+        "companyNumber": ("C1", "C2", "P1", ""),
+        "companyName": ("Own", ""),
+        "searchName": ("own",),
+        "privacyBlocked": (True, False),
+        "lastInteractionDate": ("2024-02-29", "0001-01-01"),
+        "onlinePassword": ("secret",),
+        STAMP: ("2019-04-03T10:20:30.123Z", "soon"),
+    },
+    "shippingAgentsExt": {"id": IDS, "code": (*CODES, ""), "name": ("", "x", "X", "it''s")},
+    "unitsOfMeasureExt": {
+        "code": (*CODES, ""),
+        "displayName": ("", "x", "X"),
+        "symbol": ("", "m²"),
+        STAMP: ("2019-04-03T10:20:30.123Z",),
+    },
+    "itemTranslationsExt": {
+        "id": IDS,
+        "itemNo": ("1", "2", ""),
+        "languageCode": ("DEU", "FRA"),
+        "variantCode": ("", "RED"),
+        "description": ("", "Tisch", "table"),
+    },
+    "itemAttributesExt": {
+        "id": IDS,
+        "name": ("Depth", "Colour", ""),
+        "attributeId": (1, "2", 3, "0"),
+        "unitOfMeasure": ("", "cm"),
+    },
+}
+"""Resource to field to the values that bodies give it, one of no value among them or not."""
+
+FLAWS: Sequence[Sent] = (
+    {"nme": "x"},
+    {"id": 5, "code": 5},
+    {"name": None, "displayName": None, "description": None},
+    {"@odata.etag": 'W/"x"', "x@odata.type": "#x"},
+)
+"""What is added to a body; the last one is no flaw, since control information is ignored."""
+
+PICKS = st.integers(0, 9)
+GUARDS = st.sampled_from(["current", "current", "current", "*", "*", "both", "stale", "none"])
+
+
+@dataclass(frozen=True)
+class Move:
+    """A write that is still to be aimed.
+
+    `pick` chooses among the records that are there or were, by their key or by a unique rule;
+    `guard` says how its `If-Match` stands to the record's tag.
+    """
+
+    method: str
+    resource: str
+    body: Sent
+    pick: int
+    by_rule: bool
+    guard: str
+    must_not_exist: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """Some moves of a batch: an atomic group, or one by itself.
+
+    With `follows`, it depends on what stands before it; with `refers`, its first move is sent to
+    the record of that.
+    """
+
+    moves: Sequence[Move]
+    is_group: bool
+    follows: bool
+    refers: bool
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of a collection; each order is a field, and whether it descends."""
+
+    resource: str
+    condition: Operand | None
+    orders: Sequence[tuple[str, bool]]
+    skip: int
+    top: int | None
+    counts: bool
+
+
+def _fields(resource: str) -> tuple[_Choices, _Choices]:
+    """The fields that a record must have, without blank values, and all with all their values."""
+    values = VALUES[resource]
+    must = {
+        name: st.sampled_from([value for value in values[name] if value != ""])
+        for name in KINDS[resource].required
+    }
+    return must, {name: st.sampled_from(each) for name, each in values.items()}
+
+
+def whole_bodies(resource: str) -> SearchStrategy[Sent]:
+    """What a record can be created from, unless it takes what is taken."""
+    must, fields = _fields(resource)
+    may = {name: each for name, each in fields.items() if name not in must}
+    return st.fixed_dictionaries(must, optional=may)
+
+
+def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
+    """Bodies as they should be, some that lack something or blank it out, some with a flaw."""
+    must, fields = _fields(resource)
+    whole = whole_bodies(resource)
+    good = whole if is_whole else st.fixed_dictionaries({}, optional={**fields, **must})
+    flawed = st.tuples(whole, st.sampled_from(FLAWS)).map(lambda both: {**both[0], **both[1]})
+    return st.one_of(good, good, good, good, st.fixed_dictionaries({}, optional=fields), flawed)
+
+
+@st.composite
+def moves(draw: st.DrawFn, resources: Resources) -> Move:
+    """A write of one of some kinds, by any method."""
+    resource = draw(st.sampled_from(resources))
+    method = draw(st.sampled_from(["POST", "POST", "PATCH", "PATCH", "PATCH", "PUT", "DELETE"]))
+    must_not_exist = method != "DELETE" and draw(st.integers(0, 5)) == 0
+    whole = method in ("POST", "PUT") or must_not_exist
+    return Move(
+        method,
+        resource,
+        {} if method == "DELETE" else draw(_bodies(resource, is_whole=whole)),
+        draw(PICKS),
+        draw(st.sampled_from([False, False, True])),
+        draw(GUARDS),
+        must_not_exist,
+    )
+
+
+def creates(resource: str) -> SearchStrategy[Move]:
+    """The create of a record."""
+    return whole_bodies(resource).map(
+        lambda body: Move("POST", resource, body, 0, by_rule=False, guard="*")
+    )
+
+
+@st.composite
+def steps(draw: st.DrawFn, resources: Resources) -> Step:
+    """A request of a batch, or an atomic group of up to three."""
+    is_group = draw(st.booleans())
+    return Step(
+        draw(st.lists(moves(resources), min_size=1, max_size=3 if is_group else 1)),
+        is_group,
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
+
+
+def batches(resources: Resources) -> SearchStrategy[Sequence[Step]]:
+    """Some steps to be sent together."""
+    return st.lists(steps(resources), min_size=1, max_size=4)
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _contains(text: str, part: str) -> bool:
+    return part in text
+
+
+@st.composite
+def conditions(draw: st.DrawFn, resource: str) -> Operand:
+    """A condition over the texts of a kind, which says something of most records."""
+    texts = [
+        name
+        for name, kind in KINDS[resource].fields.items()
+        if kind == "string" and name in VALUES[resource] and name != "onlinePassword"
+    ]
+
+    def one() -> Operand:
+        name = draw(st.sampled_from(texts))
+        values = [str(value) for value in VALUES[resource][name]]
+        value = draw(st.sampled_from([*values, "x"]))
+        constant = evaluator.constant(value, _quoted(value))
+        operator = draw(st.sampled_from([*evaluator.COMPARISONS, "contains"]))
+        if operator == "contains":
+            return evaluator.called(operator, _contains, evaluator.field(name), constant)
+        return evaluator.compared(operator, evaluator.field(name), constant)
+
+    found = one()
+    if draw(st.booleans()):
+        found = evaluator.joined(draw(st.sampled_from(["and", "or"])), [found, one()])
+    return evaluator.negated(found) if draw(st.integers(0, 3)) == 0 else found
+
+
+@st.composite
+def queries(draw: st.DrawFn, resources: Resources) -> Query:
+    """A question to a collection."""
+    resource = draw(st.sampled_from(resources))
+    fields = [name for name in VALUES[resource] if name not in (STAMP, "onlinePassword")]
+    orders = st.tuples(st.sampled_from(fields), st.booleans())
+    return Query(
+        resource,
+        draw(st.one_of(st.none(), conditions(resource))),
+        draw(st.lists(orders, max_size=2, unique_by=lambda each: each[0])),
+        draw(st.integers(0, 3)),
+        draw(st.one_of(st.none(), st.integers(0, 4))),
+        draw(st.booleans()),
+    )
