@@ -1,6 +1,6 @@
 """The nested SELECTs of a statement: what each selects from, and the columns that it has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 from sqlalchemy import CTE, ColumnElement, FromClause, Select, select
@@ -72,3 +72,18 @@ class Level:
         behind = columns[len(names) :]
         self.computed = dict(zip(ids, behind[: len(ids)], strict=True))
         return behind[len(ids) :]
+
+    def settle(
+        self,
+        columns: dict[Name, SqlValue],
+        finish: Callable[[Select[*tuple[str | int, ...]]], Select[*tuple[str | int, ...]]],
+    ) -> None:
+        """Move this level onto a common table expression that has these columns alone.
+
+        `finish` groups, sorts or limits the SELECT that it is made of.
+        """
+        labels = [f"c{number}" for number in range(len(columns))]
+        values = [each.label(label) for each, label in zip(columns.values(), labels, strict=True)]
+        stage = finish(self.selecting(*values)).cte(f"stage_{next(self._names)}")
+        self.froms, self.holds, self.computed = [stage], [], {}
+        self.columns = {name: stage.c[label] for name, label in zip(columns, labels, strict=True)}
