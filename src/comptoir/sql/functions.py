@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sqlalchemy import ColumnElement, Integer, Text, case, cast, func, literal_column, or_
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from comptoir.sql.prepared import PREFIX, constant
 
@@ -164,7 +166,14 @@ def _average(name: str) -> Callable[[Operand], SqlExpression]:
     )
 
 
+def _group_freely(column: Operand) -> SqlExpression:
+    # a column under a plus sign keeps SQLite from choosing the index that groups by it over the
+    # one that serves the filter
+    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+
 _AGGREGATES: FunctionTable = {
+    "group_freely": _group_freely,
     "sum_whole": _sum("total_whole"),
     "sum_decimal": _sum("total_decimal"),
     "sum_wide": lambda values: func.comptoir_narrow(func.comptoir_sum_wide(values)),

@@ -6,10 +6,11 @@ So a statement is as long as its pipeline, and no deeper.
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import func
+from sqlalchemy import ClauseElement, func
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet
+from comptoir.errors import NOT_IMPLEMENTED, Refusal
 from comptoir.plan.apply.stages import (
     Cut,
     Extended,
@@ -37,6 +38,12 @@ from comptoir.sql.records import (
     within_names,
 )
 from comptoir.sql.tables import Tables
+
+FEW_STAGES = 10
+"""Up to how many stages a statement may be run in the event loop: more take long to prepare."""
+
+MOST_STAGES = 50
+"""How many stages a statement may have: building one takes longer the more there are."""
 
 
 class PipelineShape(msgspec.Struct, frozen=True):
@@ -105,19 +112,27 @@ class PipelineStatements:
             .limit(named("limit"))
             .offset(named("skip"))
         )
-        return prepare(statement, self._dialect, [*names, *key_names(shape.keys)])
+        return self._prepared(statement, level, [*names, *key_names(shape.keys)])
 
     def _build_count(self, shape: PipelineShape) -> Prepared:
         level = self._level(shape)
         names = [COMPANY, *within_names(shape.within), *key_names(shape.keys)]
-        return prepare(level.selecting(func.count()), self._dialect, names)
+        return self._prepared(level.selecting(func.count()), level, names)
+
+    def _prepared(self, statement: ClauseElement, level: Level, names: Sequence[str]) -> Prepared:
+        prepared = prepare(statement, self._dialect, names)
+        if level.stages <= FEW_STAGES:
+            return prepared
+        return msgspec.structs.replace(prepared, costly=True)
 
     def _level(self, shape: PipelineShape) -> Level:
         level = self._levels.narrowed(shape.entity_set, shape.keys, shape.within)
         expressions = Expressions(self._tables, self._functions, shape.entity_set)
+        is_filtered = False
         for stage in shape.stages:
             match stage:
                 case Narrowed():
+                    is_filtered = True
                     expressions.hold(level, stage.condition)
                 case Extended():
                     values = [value for _, value in stage.values]
@@ -126,13 +141,22 @@ class PipelineStatements:
                     ):
                         level.columns[0, name] = column
                 case Grouped():
-                    self._group(expressions, level, stage)
+                    self._group(expressions, level, stage, is_filtered=is_filtered)
                 case Cut():
                     _cut(level, stage)
+            if level.stages > MOST_STAGES:
+                raise Refusal(
+                    NOT_IMPLEMENTED,
+                    f"$apply takes more than {MOST_STAGES} stages to compute. Nest its expressions "
+                    "less deeply, or compute several at once, with commas between them.",
+                    target="$apply",
+                )
         return level
 
-    def _group(self, expressions: Expressions, level: Level, stage: Grouped) -> None:
-        """Move a level onto the groups of its rows."""
+    def _group(
+        self, expressions: Expressions, level: Level, stage: Grouped, *, is_filtered: bool
+    ) -> None:
+        """Move a level onto the groups of its rows; filtered ones are found by their filter."""
         operands = [each.operand for each in stage.aggregations if each.operand is not None]
         values = [*(value for _, value in stage.keys), *operands]
         columns = iter(_columns(expressions, level, values))
@@ -143,7 +167,8 @@ class PipelineStatements:
         for each in stage.aggregations:
             arguments = [] if each.operand is None else [next(columns)]
             grouped[0, each.name] = expressions.call(each.function, arguments)
-        level.settle(grouped, lambda statement: statement.group_by(*keys) if keys else statement)
+        by = [expressions.call("group_freely", [each]) for each in keys] if is_filtered else keys
+        level.settle(grouped, lambda statement: statement.group_by(*by) if by else statement)
 
 
 def _shape(
@@ -164,8 +189,7 @@ def _shape(
 def _columns(expressions: Expressions, level: Level, values: Sequence[Value]) -> list[SqlValue]:
     """The columns of some values, of which those that are computed move the level onto a stage."""
     computed = [each for each in values if not isinstance(each, Field)]
-    for each in computed:
-        expressions.stage(level, each)
+    expressions.stage(level, *computed)
     columns = [expressions.value(level, each) for each in computed]
     staged = iter(level.stage({}, columns) if columns else ())
     return [

@@ -7,6 +7,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.number import COUNT, DECIMAL, INT64
 from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.text import Text
 from comptoir.plan.apply.stages import Aggregation
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions.binder import Binder
@@ -19,6 +20,7 @@ from comptoir.plan.expressions.kinds import (
     WORDS,
     Kind,
     Typed,
+    kind_of,
     typed_property,
 )
 from comptoir.plan.expressions.orders import names_one
@@ -27,10 +29,17 @@ from comptoir.plan.faults import misused, unsupported
 from comptoir.request.apply import APPLY, Aggregate
 from comptoir.request.expression.tree import Node, Path
 
-METHODS = ("sum", "min", "max", "average", "countdistinct")
-"""The aggregation methods that there are, besides `$count`."""
+_OF_NUMBERS = ("sum", "average")
+_OF_ALL = ("min", "max", "countdistinct")
 
 _FORMS: dict[Kind, str] = {WHOLE: "whole", EXACT: "decimal", WIDE: "wide"}
+
+
+def methods_of(held: PrimitiveType) -> tuple[str, ...]:
+    """The methods by which properties of a type are aggregated."""
+    if isinstance(held, Text) and held.max_length is None:
+        return ("countdistinct",)
+    return (*_OF_NUMBERS, *_OF_ALL) if kind_of(held) in NUMBERS else _OF_ALL
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -80,7 +89,7 @@ def bind_aggregate(
             APPLY, expression.position, f"{method} of the record {name_of(expression)}"
         )
     nullable = typed.nullable or not grouped
-    if method in ("sum", "average"):
+    if method in _OF_NUMBERS:
         if typed.kind not in NUMBERS:
             raise misused(
                 APPLY,

@@ -47,6 +47,20 @@ from comptoir.request.compute import ComputeItem
 from comptoir.request.expression.tree import Node, Parameter, Path, walk
 from comptoir.request.numbers import LARGEST
 
+_NAMES: Mapping[type, str] = {
+    FilterBy: "filter",
+    GroupBy: "groupby",
+    AggregateInto: "aggregate",
+    ComputeAlso: "compute",
+    SearchFor: "search",
+    OrderBy: "orderby",
+    Top: "top",
+    Skip: "skip",
+    Identity: "identity",
+}
+TRANSFORMATIONS = tuple(_NAMES.values())
+"""The transformations that there are."""
+
 MOST_TRANSFORMATIONS = 40
 """How many transformations a pipeline has, those within groups included."""
 
@@ -285,25 +299,11 @@ class PipelineBinder:
             raise unsupported(self.option, node.position, f"{doing} {name_of(node)}")
 
     def _within_group(self, node: Transformation) -> Refusal:
-        name = type(node).__name__
-        said = _WORDS.get(name, "")
-        return unsupported(self.option, node.position, f"`{said}` here, within `groupby`,")
+        name = _NAMES[type(node)]
+        return unsupported(self.option, node.position, f"`{name}` at its place within `groupby`")
 
     def _misused(self, node: Transformation, message: str) -> Refusal:
         return misused(self.option, node.position, message)
-
-
-_WORDS = {
-    "FilterBy": "filter",
-    "SearchFor": "search",
-    "AggregateInto": "aggregate",
-    "GroupBy": "groupby",
-    "ComputeAlso": "compute",
-    "OrderBy": "orderby",
-    "Top": "top",
-    "Skip": "skip",
-    "Identity": "identity",
-}
 
 
 def _named(name: str, typed: Typed) -> Typed:
