@@ -25,7 +25,7 @@ READS = [
     ("contactsExt", "$orderby=nothing", "BadRequest_InvalidRequestUrl"),
     ("contactsExt", "$nothing=1", "BadRequest_InvalidRequestUrl"),
     ("contactsExt", "$select=nothing", "BadRequest_InvalidRequestUrl"),
-    ("contactsExt", "$apply=identity", "BadRequest_MethodNotImplemented"),
+    ("contactsExt", "$apply=concat(identity,identity)", "BadRequest_MethodNotImplemented"),
     ("contactsExt", "$skiptoken=x", "BadRequest_InvalidRequestUrl"),
     (f"contactsExt({CONTACT})", "$top=1", "BadRequest_InvalidRequestUrl"),
 ]

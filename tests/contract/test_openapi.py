@@ -154,3 +154,7 @@ def make_sense(case: Request, kind: EntitySet | None, data: st.DataObject) -> No
         text = data.draw(st.one_of(st.none(), st.none(), OPTIONS[name](found)))
         if text is not None:
             case.query[name] = text
+    if "$apply" in case.query:
+        # they are about the result by then, which has other properties
+        for name in ("$compute", "$search", "$filter", "$orderby", "$select", "$expand"):
+            case.query.pop(name, None)

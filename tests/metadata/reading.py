@@ -12,6 +12,8 @@ from comptoir.metadata.csdl import JSON, XML, metadata_document
 
 ABILITIES = Abilities(
     filter_functions=("contains", "startswith"),
+    transformations=("filter", "groupby", "aggregate"),
+    methods_of=lambda _: ("min", "max"),
     expand_levels=3,
     read_scope="records.read",
     write_scope="records.write",

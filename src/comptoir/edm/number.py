@@ -100,6 +100,17 @@ class Int64(Int32):
     def json_schema(self) -> JsonSchema:
         return {**super().json_schema, "format": "int64"}
 
+    @property
+    @override
+    def to_ieee754_wire(self) -> Callable[[Stored], Wire]:
+        return str
+
+
+class Count(Int64):
+    """How many there are: a Decimal without decimals (Data Aggregation 4.0, section 3.1.4)."""
+
+    edm_name = "Edm.Decimal"
+
 
 SCALE = 5
 _UNIT = 10**SCALE
@@ -183,5 +194,6 @@ class DecimalNumber(_Number):
 
 INT32 = Int32()
 INT64 = Int64()
+COUNT = Count()
 DIGITS = Int32(digits=True)
 DECIMAL = DecimalNumber()

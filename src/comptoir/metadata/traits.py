@@ -3,6 +3,7 @@
 from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet
 from comptoir.edm.scalar import Guid
+from comptoir.edm.text import Text
 
 
 def is_computed(held: Property) -> bool:
@@ -18,6 +19,11 @@ def has_computed_default(kind: EntityType, held: Property) -> bool:
         or (held.name == kind.key and isinstance(held.type, Guid))
         or any(each.target == held.name for each in kind.derivations)
     )
+
+
+def is_unlimited(held: Property) -> bool:
+    """Whether the property holds texts of any length, which nothing is sorted or grouped by."""
+    return isinstance(held.type, Text) and held.type.max_length is None
 
 
 def filter_pairs(entity_set: EntitySet) -> tuple[str, ...]:

@@ -91,9 +91,7 @@ def bind_page(
         query = _query(grounds, company, options, within)
         continuation = decode_token(options.skiptoken, query, entity_set.type, order)
         skip = 0
-    size, limit = page_size, page_size + 1
-    if options.top is not None and options.top - continuation.given <= page_size:
-        size = limit = max(options.top - continuation.given, 0)
+    size, limit = extent(options, continuation, page_size)
     now = ""
     is_plain = options.orderby is None and not computed
     if NOW in where.values or (not is_plain and _names_now(order, computed)):
@@ -105,6 +103,14 @@ def bind_page(
     if options.count:
         count = CountPlan(entity_set, company, where, keys, within, computed)
     return Page(plan, size, continuation.given, grounds, options, within, count, now)
+
+
+def extent(options: QueryOptions, continuation: Continuation, page_size: int) -> tuple[int, int]:
+    """How many a page holds, and how many to fetch: one more where there may be a next page."""
+    if options.top is not None and options.top - continuation.given <= page_size:
+        left = max(options.top - continuation.given, 0)
+        return left, left
+    return page_size, page_size + 1
 
 
 def bind_count(

@@ -43,12 +43,17 @@ def searched(where: Where, text: str, limits: ExpressionLimits) -> Where:
     Raises `Refusal` (400) for a search that is malformed or asks for too much.
     """
     slots = Slots(where.values)
-    sought = _Binder(slots).bound(parse_search(text, limits), negated=False)
-    if _levels(sought) > LEVELS:
-        raise _refused(f"alternates AND and OR more than {LEVELS} levels deep. Simplify it.")
-    found = Matches(sought)
+    found = bind_search(parse_search(text, limits), slots)
     condition = found if where.condition is None else Junction("and", (where.condition, found))
     return Where(condition, tuple(slots.values), searches=True)
+
+
+def bind_search(node: SearchNode, slots: Slots) -> Matches:
+    """The condition that a search means, its terms among the slots; raises `Refusal` (400)."""
+    sought = _Binder(slots).bound(node, negated=False)
+    if _levels(sought) > LEVELS:
+        raise _refused(f"alternates AND and OR more than {LEVELS} levels deep. Simplify it.")
+    return Matches(sought)
 
 
 class _Binder:

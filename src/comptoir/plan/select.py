@@ -1,9 +1,10 @@
 """`$select` bound to a kind (OData URL Conventions 4.01, section 5.1.4)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from comptoir.edm.entity import EntityType
 from comptoir.edm.model import NAMESPACE
+from comptoir.plan.apply.stages import ResultColumn
 from comptoir.plan.faults import unknown_name, unsupported
 from comptoir.request.select import SELECT, SelectItem, parse_select
 
@@ -35,3 +36,25 @@ def _name(kind: EntityType, item: SelectItem) -> str:
         name = "/".join(item.path)[:100]
         raise unsupported(SELECT, item.position, f"selecting {name}, beyond the record itself")
     return path[0]
+
+
+def bind_result_select(columns: Sequence[ResultColumn], text: str) -> frozenset[str] | None:
+    """The names of a result's columns that are wanted; None for all.
+
+    The name of a relation means all that is grouped by along it. Raises `Refusal` (400) for what
+    the result does not have.
+    """
+    names: set[str] = set()
+    everything = False
+    for item in parse_select(text):
+        found = [each.name for each in columns if each.path[: len(item.path)] == item.path]
+        if item.all:
+            everything = True
+        elif found:
+            names.update(found)
+        else:
+            known = [each.name for each in columns]
+            name = "/".join(item.path)
+            what = "property of the aggregated result"
+            raise unknown_name(SELECT, item.position, name, what, known)
+    return None if everything else frozenset(names)

@@ -1,10 +1,11 @@
 """Collections as JSON (OData JSON Format 4.01, section 13), written a slice at a time."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.primitive import Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.response.records import NONE, Extras, RecordWriter, context_url
@@ -19,22 +20,35 @@ class Removed(msgspec.Struct, frozen=True):
     reason: str
 
 
-class CollectionWriter:
-    """Writes one collection: its head, slices of records, and its tail, in this order.
+class RowWriter(Protocol):
+    """What writes the rows of a collection: records, or what was made of them."""
 
-    `of_changes` makes it a collection of changes (OData JSON Format 4.01, section 15).
-    """
+    level: str
 
-    def __init__(
+    def context(self, base_url: str, company: Company | None) -> str:
+        """The context URL of a collection of these rows."""
+
+    def count(self, number: int) -> Wire:
+        """A number of rows, as the format has it."""
+
+    def records(
         self,
-        records: RecordWriter,
         base_url: str,
         company: Company | None,
-        *,
-        of_changes: bool = False,
-    ) -> None:
+        rows: Sequence[Row],
+        extras: Sequence[Extras] = (),
+    ) -> bytes:
+        """Rows as JSON objects, separated by commas."""
+
+
+class CollectionWriter:
+    """Writes one collection: its head, slices of records, and its tail, in this order."""
+
+    suffix = ""
+    """What the context URL has behind that of the collection."""
+
+    def __init__(self, records: RowWriter, base_url: str, company: Company | None) -> None:
         self._records = records
-        self._of_changes = of_changes
         self._base_url = base_url
         self._company = company
         self._separator = b""
@@ -47,9 +61,7 @@ class CollectionWriter:
         records = self._records
         parts: list[bytes] = []
         if records.level != NONE:
-            context = records.context(self._base_url, self._company)
-            if self._of_changes:
-                context += "/$delta"
+            context = records.context(self._base_url, self._company) + self.suffix
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
             parts.append(b'"@odata.count":' + _encode(records.count(count)))
@@ -65,20 +77,6 @@ class CollectionWriter:
         records = self._records.records(self._base_url, self._company, rows, extras)
         return self._continued(records)
 
-    def removed(self, removed: Sequence[Removed]) -> bytes:
-        """Records that the collection has no longer, in the form of OData 4.0 (section 10.3)."""
-        records, company = self._records, self._company
-        context = context_url(self._base_url, records.entity_set, company) + "/$deletedEntity"
-        entries = [
-            {
-                "@odata.context": context,
-                "id": records.link_to(self._base_url, company, each.key),
-                "reason": each.reason,
-            }
-            for each in removed
-        ]
-        return self._continued(_encode(entries)[1:-1])
-
     def tail(self, next_link: str | None = None, delta_link: str | None = None) -> bytes:
         """What stands behind the records: at most one of the links."""
         if next_link is not None:
@@ -90,3 +88,27 @@ class CollectionWriter:
     def _continued(self, written: bytes) -> bytes:
         separator, self._separator = self._separator, b","
         return separator + written
+
+
+class ChangesWriter(CollectionWriter):
+    """Writes a collection of changes (OData JSON Format 4.01, section 15)."""
+
+    suffix = "/$delta"
+
+    def __init__(self, records: RecordWriter, base_url: str, company: Company | None) -> None:
+        super().__init__(records, base_url, company)
+        self._of_records = records
+
+    def removed(self, removed: Sequence[Removed]) -> bytes:
+        """Records that the collection has no longer, in the form of OData 4.0 (section 10.3)."""
+        records, company = self._of_records, self._company
+        context = context_url(self._base_url, records.entity_set, company) + "/$deletedEntity"
+        entries = [
+            {
+                "@odata.context": context,
+                "id": records.link_to(self._base_url, company, each.key),
+                "reason": each.reason,
+            }
+            for each in removed
+        ]
+        return self._continued(_encode(entries)[1:-1])

@@ -29,7 +29,8 @@ _CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The control information of a record, by metadata level (OData JSON Format 4.01, section 3.1)."""
 
-_SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
+SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
+"""The types that a JSON value shows by itself."""
 
 Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct]
 """The value of a field for related records: them, their number, a link, or nothing."""
@@ -61,11 +62,11 @@ class RecordWriter:
         names += [f"{each}@odata.navigationLink" for each in self._linked]
         for each in shape.nested:
             names += _nested_names(each)
-        self._alone = _struct(kind.name, names if level == NONE else ["@odata.context", *names])
-        self._listed = _struct(kind.name, names)
+        self._alone = struct_of(kind.name, names if level == NONE else ["@odata.context", *names])
+        self._listed = struct_of(kind.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
         for number, held in enumerate(kind.properties):
-            to_wire = _to_wire(held.type, form)
+            to_wire = wire_form(held.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
         self._key_at = kind.position[kind.key] + 1
@@ -177,7 +178,8 @@ _Source = int | Callable[[Row], Wire | None]
 """Where a field's value comes from: the place in the row, or what makes it of the row."""
 
 
-def _to_wire(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
+def wire_form(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
+    """What makes the wire form of a stored value in a format; None when the two are the same."""
     return held.to_ieee754_wire if form.ieee754 else held.to_wire
 
 
@@ -189,9 +191,9 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
     held += [(each.name, each.type, behind + each.place) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []
     for name, held_type, at in held:
-        if form.level == FULL and held_type.edm_name not in _SELF_EVIDENT:
+        if form.level == FULL and held_type.edm_name not in SELF_EVIDENT:
             fields.append((f"{name}@odata.type", _constant(f"#{held_type.edm_name[4:]}")))
-        fields.append((name, _source(at, _to_wire(held_type, form), may_be_null=at >= behind)))
+        fields.append((name, _source(at, wire_form(held_type, form), may_be_null=at >= behind)))
     return fields
 
 
@@ -217,7 +219,8 @@ def _nested_names(nested: Nested) -> Iterator[str]:
         yield nested.name
 
 
-def _struct(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
+def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
+    """A struct whose fields have these names on the wire."""
     fields = [f"field_{number}" for number in range(len(names))]
     return msgspec.defstruct(
         f"{name}_record", fields, rename=dict(zip(fields, names, strict=True)), gc=False
@@ -231,7 +234,7 @@ def reference_body(base_url: str, link: str) -> bytes:
 
 def property_body(base_url: str, link: str, held: Property, stored: Stored, form: Format) -> bytes:
     """A property as JSON (OData JSON Format 4.01, section 11), of the record at a link."""
-    to_wire = _to_wire(held.type, form)
+    to_wire = wire_form(held.type, form)
     wire = stored if to_wire is None else to_wire(stored)
     if form.level == NONE:
         return _encode({"value": wire})

@@ -3,6 +3,8 @@
 from comptoir.auth import Scope
 from comptoir.config import Settings
 from comptoir.metadata.abilities import Abilities
+from comptoir.plan.apply.aggregates import methods_of
+from comptoir.plan.apply.binder import TRANSFORMATIONS
 from comptoir.plan.expressions.functions import SUPPORTED
 
 
@@ -10,6 +12,8 @@ def abilities(settings: Settings) -> Abilities:
     """What the service is able to, with some settings."""
     return Abilities(
         filter_functions=tuple(sorted(SUPPORTED)),
+        transformations=TRANSFORMATIONS,
+        methods_of=methods_of,
         expand_levels=settings.expand_depth,
         read_scope=Scope.RECORDS_READ.value,
         write_scope=Scope.RECORDS_WRITE.value,

@@ -1,18 +1,16 @@
 """Reading collections: a page of records at a time, streamed."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from comptoir.auth import Scope, require
 from comptoir.edm.primitive import Stored
-from comptoir.errors import Refusal
-from comptoir.plan.deltas import Delta
-from comptoir.plan.pages import Page, bind_count, bind_page
+from comptoir.plan.apply.pages import Bounds
+from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Row, Within
 from comptoir.request.headers import names_protocol
-from comptoir.request.options import continued, parse_options
+from comptoir.request.options import parse_options
 from comptoir.request.preferences import NO_PREFERENCES, preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
@@ -21,18 +19,15 @@ from comptoir.service.context import (
     COLLECTING,
     COUNTING,
     Context,
-    Request,
     Runtime,
     allow_options,
     record_writer,
 )
 from comptoir.service.deltas import Deltas
-from comptoir.service.expanding import BLOCK, Expander
 from comptoir.service.places import Places
-from comptoir.service.views import View, Views
-
-PIECE = 25
-"""How many records with related ones are encoded in a turn of the event loop."""
+from comptoir.service.results import Results
+from comptoir.service.streaming import Following, Streamed, gathered
+from comptoir.service.views import Views
 
 
 class Subset(msgspec.Struct, frozen=True):
@@ -54,6 +49,7 @@ class Collections:
         self._places = places
         self._views = Views(runtime)
         self._deltas = Deltas(runtime)
+        self._results = Results(runtime, self._views)
 
     async def list(self, context: Context) -> Answer:
         """The records that the query options ask for, a page of them."""
@@ -63,6 +59,8 @@ class Collections:
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
+        options = parse_options(context.request.query)
+        allow_options(options, COLLECTING - {"$apply"}, "references")
         records = record_writer(context.entity_set, context.records.form, ADDRESS)
         subset = await self._subset(context)
         return await self.page(msgspec.structs.replace(context, records=records), subset)
@@ -74,14 +72,17 @@ class Collections:
         options = parse_options(request.query)
         allow_options(options, COUNTING, "a count")
         subset = await self._subset(context)
-        plan = bind_count(
-            self._runtime.grounds(context.entity_set, options.aliases),
-            context.company,
-            options,
-            keys=subset.keys,
-            within=subset.within,
-        )
-        count = await self._runtime.store.count(plan, request.patience)
+        if options.apply is not None:
+            count = await self._results.count(context, options, _bounds(context, subset))
+        else:
+            plan = bind_count(
+                self._runtime.grounds(context.entity_set, options.aliases),
+                context.company,
+                options,
+                keys=subset.keys,
+                within=subset.within,
+            )
+            count = await self._runtime.store.count(plan, request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
         return Answer(200, headers, b"%d" % count)
 
@@ -100,6 +101,8 @@ class Collections:
         options = parse_options(request.query)
         allow_options(options, COLLECTING, "a collection")
         wished = preferences(request.headers)
+        if options.apply is not None:
+            return await self._results.page(context, options, _bounds(context, subset), wished)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         computed = self._views.computed(context, options)
         page = bind_page(
@@ -122,7 +125,7 @@ class Collections:
         if page.count is not None:
             count = await self._runtime.store.count(page.count, request.patience)
         slices = self._runtime.store.page(page.plan, request.patience)
-        blocks = slices if view.expander is None else _gathered(slices)
+        blocks = slices if view.expander is None else gathered(slices)
         first: Sequence[Row] = await anext(blocks, [])
         writer = CollectionWriter(view.records, self._runtime.base_url, context.company)
         inline = None
@@ -139,125 +142,10 @@ class Collections:
             if applied:
                 headers.append((b"preference-applied", applied))
         token = None if delta is None else self._deltas.token(context, page, delta)
-        following = _Following(self._runtime.base_url, request, page, delta, token)
-        begun = [writer.head(count, inline)]
-        if view.expander is None:
-            begun.append(_piece(first, writer, following))
-        else:
-            begun += [piece async for piece in _pieces(first, writer, view.expander, following)]
-        second = await anext(blocks, None)
-        if second is None:
-            return Answer(200, headers, b"".join([*begun, following.tail(writer)]))
-        return Answer(200, headers, _written(begun, second, blocks, writer, view, following))
+        following = Following(self._runtime.base_url, request, page, delta, token)
+        streamed = Streamed(writer, view.expander, following)
+        return await streamed.answer(headers, writer.head(count, inline), first, blocks)
 
 
-async def _gathered(slices: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
-    """The same records in blocks that are expanded at once."""
-    block: list[Row] = []
-    async for rows in slices:
-        block += rows
-        if len(block) >= BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-class _Following:
-    """Cuts the records of a page at its size, and tells the link to what follows it."""
-
-    def __init__(
-        self, base_url: str, request: Request, page: Page, delta: Delta | None, token: str | None
-    ) -> None:
-        self.link: str | None = None
-        self._address = f"{base_url}{request.path}"
-        self._query = request.query
-        self._page = page
-        self._delta = delta
-        self._tokens = () if token is None else (("$deltatoken", token),)
-        self._seen = 0
-        self._end: Row | None = None
-
-    @property
-    def delta_link(self) -> str | None:
-        """The link to the changes since the client began to read, if they are tracked."""
-        if not self._tokens:
-            return None
-        return f"{self._address}?{continued(self._query, *self._tokens)}"
-
-    def tail(self, writer: CollectionWriter) -> bytes:
-        """The end of the page, with the link to what follows it."""
-        return writer.tail(self.link, self.delta_link)
-
-    def fitting(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Those of some records for which the page has room."""
-        return rows[: self._page.size - self._seen]
-
-    def shown(self, fitting: Sequence[Row]) -> Sequence[Row]:
-        """Those of them that are shown: what changed meanwhile is told of by the delta link."""
-        if self._delta is None:
-            return fitting
-        return [row for row in fitting if int(row[0]) <= self._delta.since]
-
-    def pass_by(self, fitting: Sequence[Row], rows: Sequence[Row]) -> None:
-        """Note those of some records that are written; the others show that a page follows."""
-        if fitting:
-            self._seen += len(fitting)
-            self._end = fitting[-1]
-        if len(rows) > len(fitting):
-            self.end_here()
-
-    def end_here(self) -> None:
-        """Let the next page follow the records that were written."""
-        if self._end is not None:
-            token = self._page.token_behind(self._end, self._seen)
-            query = continued(self._query, ("$skiptoken", token), *self._tokens)
-            self.link = f"{self._address}?{query}"
-
-
-def _piece(rows: Sequence[Row], writer: CollectionWriter, following: _Following) -> bytes:
-    """Some records of a page as bytes."""
-    fitting = following.fitting(rows)
-    written = writer.slice(following.shown(fitting))
-    following.pass_by(fitting, rows)
-    return written
-
-
-async def _pieces(
-    rows: Sequence[Row], writer: CollectionWriter, expander: Expander, following: _Following
-) -> AsyncIterator[bytes]:
-    """Some records with related ones, in pieces that a turn of the event loop can write."""
-    fitting = following.fitting(rows)
-    shown = following.shown(fitting)
-    extras = await expander.extras(shown)
-    for start in range(0, len(shown), PIECE):
-        end = start + PIECE
-        yield writer.slice(shown[start:end], extras[start:end])
-        await asyncio.sleep(0)
-    following.pass_by(fitting, rows)
-
-
-async def _written(
-    begun: Sequence[bytes],
-    second: Sequence[Row],
-    blocks: AsyncIterator[list[Row]],
-    writer: CollectionWriter,
-    view: View,
-    following: _Following,
-) -> AsyncIterator[bytes]:
-    """A page as it is written: what has begun, the blocks that follow, its tail."""
-    for piece in begun:
-        yield piece
-    try:
-        rows: Sequence[Row] | None = second
-        while rows is not None:
-            if view.expander is None:
-                yield _piece(rows, writer, following)
-            else:
-                async for piece in _pieces(rows, writer, view.expander, following):
-                    yield piece
-            rows = await anext(blocks, None)
-    except Refusal:
-        # the status has gone out: a page may be short, and who follows its link is told why
-        following.end_here()
-    yield following.tail(writer)
+def _bounds(context: Context, subset: Subset) -> Bounds:
+    return Bounds(context.company, subset.keys, subset.within)

@@ -99,11 +99,12 @@ Verb = Callable[[Context], Awaitable[Answer]]
 FORMATTING = frozenset({"$format"})
 """The query options of what has a form, but no records to choose from."""
 
-COUNTING = frozenset({"$filter", "$search"})
+COUNTING = frozenset({"$apply", "$filter", "$search"})
 """The query options that a count takes."""
 
 COLLECTING = frozenset(
     {
+        "$apply",
         "$compute",
         "$count",
         "$deltatoken",

@@ -19,7 +19,7 @@ from comptoir.plan.pages import Page
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.request.options import QueryOptions, continued
 from comptoir.response.answer import Answer
-from comptoir.response.collections import CollectionWriter, Removed
+from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
 from comptoir.service.context import Context, Runtime
 from comptoir.store.change import DELETE
@@ -77,7 +77,7 @@ class Deltas:
         )
         follows = len(changes) > limit
         told = [each async for each in self._told(context, page, changes[:limit])]
-        writer = CollectionWriter(records, self._base_url, context.company, of_changes=True)
+        writer = ChangesWriter(records, self._base_url, context.company)
         body = [writer.head(None), *_written(writer, told)]
         if follows:
             rest = Delta(changes[limit - 1].number, until, delta.issued)
@@ -136,7 +136,7 @@ def _query(page: Page) -> tuple[str, ...]:
     return ("delta", *page.query)
 
 
-def _written(writer: CollectionWriter, told: Sequence[Row | Removed]) -> Iterator[bytes]:
+def _written(writer: ChangesWriter, told: Sequence[Row | Removed]) -> Iterator[bytes]:
     for is_removed, group in groupby(told, key=lambda each: isinstance(each, Removed)):
         if is_removed:
             yield writer.removed([each for each in group if isinstance(each, Removed)])

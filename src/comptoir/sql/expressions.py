@@ -100,9 +100,9 @@ class Expressions:
         """The SQL of a value over a level that has the stages for it."""
         return _At(self, level).value(node)
 
-    def stage(self, level: Level, node: Value) -> None:
-        """Move a level onto the stages that an expression needs."""
-        for stage in Cuts([node], self._depth).stages:
+    def stage(self, level: Level, *nodes: Value) -> None:
+        """Move a level onto the stages that expressions need."""
+        for stage in Cuts(nodes, self._depth).stages:
             at = _At(self, level)
             columns = level.stage(dict(level.computed), [at.value(each) for each in stage])
             level.computed.update(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sqlalchemy import ColumnElement, Integer, Text, case, cast, func, literal_column, or_
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from comptoir.sql.prepared import PREFIX, constant
 
@@ -25,8 +27,10 @@ _ARITIES = {
     2: """
         endswith matchespattern add_whole sub_whole mul_whole div_whole mod_whole add_decimal
         sub_decimal mul_decimal div_decimal mod_decimal add_wide sub_wide mul_wide mod_wide
-        add_moment sub_moment between_moments add_date sub_date between_dates
+        add_moment sub_moment between_moments add_date sub_date between_dates total_whole
+        total_decimal
     """,
+    3: "mean_whole mean_decimal",
 }
 
 _BEYOND_DECIMALS = 10**13
@@ -138,6 +142,56 @@ _NATIVE: FunctionTable = {
     "text_of_text": lambda text: text,
 }
 
+REGISTERED_AGGREGATES = ("sum_wide", "average_wide")
+"""The aggregate functions of one argument that SQLite must have registered."""
+
+PARTED_AT = 30
+"""At which bit numbers are parted, so that the database's sums of either part do not overflow."""
+
+
+def _parted_sums(values: Operand) -> tuple[SqlExpression, SqlExpression]:
+    """The sums of the upper and the lower parts of whole numbers."""
+    upper = values.op(">>")(constant(PARTED_AT))
+    lower = values.op("&")(constant((1 << PARTED_AT) - 1))
+    return func.sum(upper), func.sum(lower)
+
+
+def _sum(name: str) -> Callable[[Operand], SqlExpression]:
+    return lambda values: getattr(func, f"{PREFIX}{name}")(*_parted_sums(values))
+
+
+def _average(name: str) -> Callable[[Operand], SqlExpression]:
+    return lambda values: getattr(func, f"{PREFIX}{name}")(
+        *_parted_sums(values), func.count(values)
+    )
+
+
+def _group_freely(column: Operand) -> SqlExpression:
+    # a column under a plus sign keeps SQLite from choosing the index that groups by it over the
+    # one that serves the filter
+    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+
+_AGGREGATES: FunctionTable = {
+    "group_freely": _group_freely,
+    "sum_whole": _sum("total_whole"),
+    "sum_decimal": _sum("total_decimal"),
+    "sum_wide": lambda values: func.comptoir_narrow(func.comptoir_sum_wide(values)),
+    "average_whole": _average("mean_whole"),
+    "average_decimal": _average("mean_decimal"),
+    "average_wide": func.comptoir_average_wide,
+    "min": func.min,
+    "max": func.max,
+    "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
+    "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
+    "countdistinct": lambda values: func.count(values.distinct()),
+    "count": func.count,
+}
+
 SQLITE: FunctionTable = MappingProxyType(
-    {**{name: getattr(func, f"{PREFIX}{name}") for name in REGISTERED}, **_NATIVE}
+    {
+        **{name: getattr(func, f"{PREFIX}{name}") for name in REGISTERED},
+        **_NATIVE,
+        **_AGGREGATES,
+    }
 )

@@ -1,28 +1,29 @@
 """Statements that read records, each compiled once per shape of its plan."""
 
-from sqlalchemy import ColumnElement, and_, false, func, not_, or_
+from sqlalchemy import func
 from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Value
-from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.functions import FunctionTable
-from comptoir.sql.levels import Level, SqlValue
-from comptoir.sql.prepared import BLANK, Prepared, Query, constant, kept, named, prepare
+from comptoir.sql.prepared import Prepared, Query, constant, kept, named, prepare
 from comptoir.sql.records import (
     Beside,
     RecordLevels,
-    Term,
     Terms,
+    behind,
     beside_of,
     directed,
-    is_free_when_blank,
+    key_names,
     order,
     row,
+    seek_names,
     terms_of,
     values_beside,
+    within_names,
 )
 from comptoir.sql.tables import Tables
 
@@ -108,43 +109,30 @@ class ReadStatements:
 
     def _build_page(self, shape: PageShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside, terms, seeks, skips = shape
-        level = self._narrowed(entity_set, keys, within)
-        behind = self._levels.compute(level, entity_set, beside, values)
-        self._levels.sort(level, entity_set, terms, behind)
+        level = self._levels.narrowed(entity_set, keys, within)
+        first = self._levels.compute(level, entity_set, beside, values)
+        self._levels.sort(level, entity_set, terms, first)
         self._levels.hold(level, entity_set, condition)
         columns = order(level, terms)
-        names = [COMPANY, "limit", "skip", *_within_names(within)]
+        names = [COMPANY, "limit", "skip", *within_names(within)]
         if seeks:
-            names += [f"seek_{number}" for number in range(len(columns))]
-            level.holds.append(_behind(columns))
+            names += seek_names(len(columns))
+            level.holds.append(behind(columns))
         statement = (
             level.selecting(*row(level, entity_set, beside, terms))
             .order_by(*[directed(term, column) for term, column in columns])
             .limit(named("limit"))
             .offset(named("skip") if skips else constant(0))
         )
-        return prepare(statement, self._dialect, [*names, *_key_names(keys)])
+        return prepare(statement, self._dialect, [*names, *key_names(keys)])
 
     def _build_count(self, shape: CountShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside = shape
-        level = self._narrowed(entity_set, keys, within)
+        level = self._levels.narrowed(entity_set, keys, within)
         self._levels.compute(level, entity_set, beside, values)
         self._levels.hold(level, entity_set, condition)
-        names = [COMPANY, *_within_names(within), *_key_names(keys)]
+        names = [COMPANY, *within_names(within), *key_names(keys)]
         return prepare(level.selecting(func.count()), self._dialect, names)
-
-    def _narrowed(self, entity_set: EntitySet, keys: Keys, within: Names) -> Level:
-        level = self._levels.level(entity_set)
-        for name, place in zip(within, _within_names(within), strict=True):
-            level.holds.append(level.column(0, name) == named(place))
-            if is_free_when_blank(entity_set, name):
-                # its index is partial, and only a statement that says so may use it
-                level.holds.append(level.column(0, name) != BLANK)
-        if keys is not None:
-            listed = [named(name) for name in _key_names(keys)]
-            key = level.column(0, entity_set.type.key)
-            level.holds.append(key.in_(listed) if listed else false())
-        return level
 
 
 def _names(within: Within) -> Names:
@@ -153,29 +141,3 @@ def _names(within: Within) -> Names:
 
 def _values(within: Within) -> tuple[Stored, ...]:
     return tuple([value for _, value in within]) if within else ()
-
-
-def _within_names(within: Names) -> list[str]:
-    return [f"within_{number}" for number in range(len(within))]
-
-
-def _key_names(keys: Keys) -> list[str]:
-    return [f"key_{number}" for number in range(keys or 0)]
-
-
-def _behind(columns: list[tuple[OrderKey | Term, SqlValue]]) -> ColumnElement[bool]:
-    """Whether a row stands behind the sought one: by the first key in which they differ."""
-    cases: list[ColumnElement[bool]] = []
-    equal: list[ColumnElement[bool]] = []
-    for number, (term, column) in enumerate(columns):
-        sought = named(f"seek_{number}")
-        further = column < sought if term.descending else column > sought
-        same = column == sought
-        if isinstance(term, Term) and term.nullable:
-            # null comes first, and last when the order descends
-            absent, given = column.is_(None), sought.is_not(None)
-            beyond = and_(absent, given) if term.descending else not_(or_(absent, given))
-            further, same = or_(further, beyond), column.is_not_distinct_from(sought)
-        cases.append(and_(*equal, further))
-        equal.append(same)
-    return or_(*cases)

@@ -1,7 +1,9 @@
 """What reads of records select from: a set's table, with computed values and sorting above it."""
 
+from collections.abc import Sequence
+
 import msgspec
-from sqlalchemy import Text, cast, literal_column
+from sqlalchemy import ColumnElement, Text, and_, cast, false, literal_column, not_, or_
 from sqlalchemy.sql.elements import UnaryExpression
 
 from comptoir.edm.model import EntitySet
@@ -11,10 +13,11 @@ from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
 from comptoir.sql.expressions import COMPANY, Expressions
 from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level, Name, SqlValue
-from comptoir.sql.prepared import named
+from comptoir.sql.prepared import BLANK, named
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
-_VERSION: Name = (-1, VERSION)
+VERSION_NAME: Name = (-1, VERSION)
+"""What a level calls the version of its records."""
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -50,9 +53,23 @@ class RecordLevels:
         if not entity_set.per_company:
             # a company's tag is made of its own incarnation, which no company in the path gives
             version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
-        columns[_VERSION] = version
+        columns[VERSION_NAME] = version
         company = [table.c[COMPANY_ID] == named(COMPANY)] if entity_set.per_company else []
         return Level([table], columns, company)
+
+    def narrowed(self, entity_set: EntitySet, keys: int | None, within: Sequence[str]) -> Level:
+        """The records with some keys, unless there is no number of them, and some values."""
+        level = self.level(entity_set)
+        for name, place in zip(within, within_names(within), strict=True):
+            level.holds.append(level.column(0, name) == named(place))
+            if is_free_when_blank(entity_set, name):
+                # its index is partial, and only a statement that says so may use it
+                level.holds.append(level.column(0, name) != BLANK)
+        if keys is not None:
+            listed = [named(name) for name in key_names(keys)]
+            key = level.column(0, entity_set.type.key)
+            level.holds.append(key.in_(listed) if listed else false())
+        return level
 
     def compute(self, level: Level, entity_set: EntitySet, beside: Beside, first: int) -> int:
         """Move a level onto a stage with computed values, whose slots begin at `first`.
@@ -103,7 +120,7 @@ def row(level: Level, entity_set: EntitySet, beside: Beside, terms: Terms) -> li
     """What a read selects: version, properties, computed values, the expressions sorted by."""
     names = [*entity_set.type.by_name, *(name for name, _, _ in beside)]
     return [
-        level.columns[_VERSION],
+        level.columns[VERSION_NAME],
         *(level.columns[0, name] for name in names),
         *(column for term, column in order(level, terms) if isinstance(term, Term)),
     ]
@@ -128,6 +145,24 @@ def directed(term: OrderKey | Term, column: SqlValue) -> UnaryExpression[str | i
     if isinstance(term, Term) and term.nullable:
         return sorting.nulls_last() if term.descending else sorting.nulls_first()
     return sorting
+
+
+def behind(columns: Sequence[tuple[OrderKey | Term, SqlValue]]) -> ColumnElement[bool]:
+    """Whether a row stands behind the sought one: by the first key in which they differ."""
+    cases: list[ColumnElement[bool]] = []
+    equal: list[ColumnElement[bool]] = []
+    for (term, column), place in zip(columns, seek_names(len(columns)), strict=True):
+        sought = named(place)
+        further = column < sought if term.descending else column > sought
+        same = column == sought
+        if isinstance(term, Term) and term.nullable:
+            # null comes first, and last when the order descends
+            absent, given = column.is_(None), sought.is_not(None)
+            beyond = and_(absent, given) if term.descending else not_(or_(absent, given))
+            further, same = or_(further, beyond), column.is_not_distinct_from(sought)
+        cases.append(and_(*equal, further))
+        equal.append(same)
+    return or_(*cases)
 
 
 def beside_of(computed: Computed) -> Beside:
@@ -162,6 +197,21 @@ def is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
     Only a statement that leaves them out as well may use it.
     """
     return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)
+
+
+def within_names(within: Sequence[str]) -> list[str]:
+    """What the values are called that properties must have."""
+    return [f"within_{number}" for number in range(len(within))]
+
+
+def key_names(keys: int | None) -> list[str]:
+    """What so many keys are called that a collection is narrowed to."""
+    return [f"key_{number}" for number in range(keys or 0)]
+
+
+def seek_names(count: int) -> list[str]:
+    """What so many values are called that a page seeks behind."""
+    return [f"seek_{number}" for number in range(count)]
 
 
 def _sorted(number: int) -> Name:

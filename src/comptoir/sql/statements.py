@@ -8,6 +8,7 @@ from sqlalchemy.engine import Dialect
 from comptoir.edm.model import Model
 from comptoir.sql.functions import SQLITE, FunctionTable
 from comptoir.sql.indexing import IndexStatements
+from comptoir.sql.pipelines import PipelineStatements
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
@@ -22,6 +23,7 @@ class Statements:
     tables: Tables
     reads: ReadStatements
     related: RelatedStatements
+    pipelines: PipelineStatements
     writes: WriteStatements
     service: ServiceStatements
     index: IndexStatements
@@ -38,6 +40,7 @@ def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Sta
         tables,
         ReadStatements(model, tables, dialect, functions),
         RelatedStatements(tables, dialect, functions),
+        PipelineStatements(tables, dialect, functions),
         WriteStatements(model, tables, dialect),
         ServiceStatements(tables, dialect),
         IndexStatements(model, tables, dialect, functions),

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
+from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
 from comptoir.plan.related import RelatedPlan
@@ -43,6 +44,14 @@ class Store(Protocol):
 
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         """How many records a condition holds for."""
+
+    def results(
+        self, plan: PipelinePlan, patience: Patience = unlimited
+    ) -> AsyncIterator[list[Row]]:
+        """The rows of a page of a pipeline's result, in slices small enough for the event loop."""
+
+    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
+        """How many rows a pipeline's result has."""
 
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
         """The records to which navigation leads, those of one value together and in order."""

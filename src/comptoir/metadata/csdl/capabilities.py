@@ -16,10 +16,9 @@ from comptoir.metadata.csdl.description import (
     Record,
     Value,
 )
-from comptoir.metadata.traits import filter_pairs, queried, secrets, tracks_changes
+from comptoir.metadata.traits import filter_pairs, is_unlimited, queried, secrets, tracks_changes
 
 _SCHEME = "bearer"
-_TRANSFORMATIONS = ("filter", "groupby", "aggregate")
 _FORMATS = (
     "application/json;odata.metadata=minimal",
     "application/json;odata.metadata=full",
@@ -195,16 +194,26 @@ def _querying(entity_set: EntitySet, abilities: Abilities) -> Annotations:
         Annotation("Capabilities.ComputeSupported", True),
         Annotation("Capabilities.IndexableByKey", True),
         _capability("ChangeTracking", tracking),
-        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set))),
+        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set, abilities))),
     )
 
 
-def _aggregating(entity_set: EntitySet) -> Mapping[str, Value]:
-    values: dict[str, Value] = {"Transformations": _TRANSFORMATIONS}
-    if secrets(entity_set.type) or filter_pairs(entity_set):
-        free = queried(entity_set.type)
-        values["GroupableProperties"] = _paths(free)
-        values["AggregatableProperties"] = tuple(
-            Record({"Property": PropertyPath(name)}) for name in free
-        )
-    return values
+def _aggregating(entity_set: EntitySet, abilities: Abilities) -> Mapping[str, Value]:
+    kind = entity_set.type
+    asked = [kind.by_name[name] for name in queried(kind)]
+    groupable = [each.name for each in asked if not is_unlimited(each)]
+    return {
+        "Transformations": abilities.transformations,
+        "Rollup": Member("Aggregation.RollupType", "None"),
+        "From": False,
+        "GroupableProperties": _paths(groupable),
+        "AggregatableProperties": tuple(
+            Record(
+                {
+                    "Property": PropertyPath(each.name),
+                    "SupportedAggregationMethods": abilities.methods_of(each.type),
+                }
+            )
+            for each in asked
+        ),
+    }

@@ -16,6 +16,7 @@ from comptoir.metadata.openapi.parameters import (
     PREFER_PAGE,
     PREFER_RETURN,
     RECORD_OPTIONS,
+    REFERENCE_OPTIONS,
     REPEATABLE,
     parameter,
 )
@@ -121,7 +122,7 @@ class Operations:
             entity_set,
             name,
             said,
-            PAGE_OPTIONS if many else (),
+            REFERENCE_OPTIONS if many else (),
             {"200": answer, **_none(related), **refused(OF_PAGES if many else OF_READS)},
         )
 

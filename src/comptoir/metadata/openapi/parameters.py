@@ -18,8 +18,9 @@ PAGE_OPTIONS = (
     "$count",
     "$format",
 )
+REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each != "$apply")
 RECORD_OPTIONS = ("$select", "$expand", "$compute", "$format")
-COUNT_OPTIONS = ("$filter", "$search")
+COUNT_OPTIONS = ("$filter", "$search", "$apply")
 
 PREFER_PAGE, PREFER_RETURN = "Prefer-page", "Prefer-return"
 IF_MATCH, IF_MATCH_OPTIONAL = "If-Match", "If-Match-optional"
@@ -64,7 +65,11 @@ def _options() -> tuple[tuple[str, str, JsonSchema], ...]:
         ("$expand", "Which related records as well: `people($top=3)`.", _of("expand")),
         ("$search", 'Words in the texts: `chair OR "office desk" NOT red`.', _of("search")),
         ("$compute", "Properties computed: `unitPrice mul quantity as total`.", _of("compute")),
-        ("$apply", "Aggregated: `groupby((city),aggregate($count as n))`.", _of("apply")),
+        (
+            "$apply",
+            "Aggregated, before the other options apply: `groupby((city),aggregate($count as n))`.",
+            _of("apply"),
+        ),
         ("$top", "How many records at most.", number),
         ("$skip", "How many records to leave out first.", number),
         ("$count", "Whether to count all that match.", {"type": "boolean"}),

@@ -53,7 +53,8 @@ _NONE: Mapping[str, Typed] = {}
 class Binder:
     """Binds the expressions of one option; its values gather in `slots`.
 
-    `computed` are names beside the properties of the set; `nested` as in `Grounds`.
+    `computed` are names beside the properties of the set; with `alone`, there are no others.
+    Values are added to those that `slots` has; `nested` as in `Grounds`.
     """
 
     def __init__(
@@ -64,10 +65,14 @@ class Binder:
         computed: Mapping[str, Typed] = _NONE,
         *,
         nested: bool = False,
+        alone: bool = False,
+        slots: Slots | None = None,
     ) -> None:
-        self.slots = Slots()
+        self.slots = Slots() if slots is None else slots
         self._terms = Terms(option, self.slots)
-        self._paths = Paths(self._terms, model, entity_set, computed, nested=nested)
+        self._paths = Paths(
+            self._terms, model, entity_set, computed, nested=nested, alone=alone
+        )
         self._nested = 0
 
     def condition(self, node: Node) -> Typed:

@@ -1,13 +1,14 @@
 """`$filter` bound to a set's kind."""
 
-from comptoir.plan.bound import Junction, Value
+from comptoir.edm.model import PairFilter
+from comptoir.plan.bound import Condition, Junction, Value
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.pairs import PairBinder
 from comptoir.plan.faults import FILTER
 from comptoir.plan.read import Where
-from comptoir.request.expression import parse_expression
+from comptoir.request.expression import Node, parse_expression
 
 
 def bind_filter(grounds: Grounds, text: str) -> Where:
@@ -16,13 +17,19 @@ def bind_filter(grounds: Grounds, text: str) -> Where:
     Raises `Refusal`: 400 with the place of the fault, 501 for what is not supported.
     """
     node = grounds.resolved(parse_expression(text, grounds.limits, FILTER), text)
-    pair_filter = grounds.entity_set.pair_filter
     names = computed_names(grounds.computed)
     binder = Binder(grounds.model, grounds.entity_set, FILTER, names, nested=grounds.nested)
+    condition = bind_condition(binder, node, grounds.entity_set.pair_filter, FILTER)
+    return Where(condition, tuple(binder.slots.values))
+
+
+def bind_condition(
+    binder: Binder, node: Node, pair_filter: PairFilter | None, option: str
+) -> Condition:
+    """The condition that a node means, which may hold filter-only properties in pairs."""
     if pair_filter is None:
-        return Where(binder.condition(node).value, tuple(binder.slots.values))
-    pairs = PairBinder(pair_filter)
+        return binder.condition(node).value
+    pairs = PairBinder(pair_filter, option)
     conditions: list[Value] = [binder.condition(other).value for other in pairs.split(node)]
     conditions += pairs.bind(binder.slots)
-    condition = conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))
-    return Where(condition, tuple(binder.slots.values))
+    return conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))

@@ -1,5 +1,6 @@
 """`$orderby` bound to a kind: properties and expressions, each up or down."""
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from comptoir.edm.text import Text
@@ -8,6 +9,7 @@ from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.kinds import NOTHING, WIDE
+from comptoir.plan.expressions.terms import name_of
 from comptoir.plan.faults import ORDERBY, unsupported
 from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
 from comptoir.request.expression import parse_orderby
@@ -29,7 +31,8 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     keys: dict[object, OrderKey | OrderTerm] = {}
     for item in parse_orderby(text, grounds.limits, ORDERBY):
         node = grounds.resolved(item.expression, text)
-        _refuse_unlimited(grounds, node)
+        if names_one(unlimited(grounds), node):
+            raise unsupported(ORDERBY, node.position, f"sorting by {name_of(node)}")
         binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
         value = typed.value
@@ -46,8 +49,18 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     return default_order(entity_set, tuple(keys.values()))
 
 
-def _refuse_unlimited(grounds: Grounds, expression: Node) -> None:
-    """Refuse to sort by texts of any length, which a link to the next page could not carry."""
+def names_one(names: Collection[str], expression: Node) -> bool:
+    """Whether an expression is made of a property with one of these names."""
+    return any(
+        isinstance(node, Path) and node.segments[-1] in names for node, _ in walk(expression)
+    )
+
+
+def unlimited(grounds: Grounds) -> set[str]:
+    """The properties that hold texts of any length, and what is computed of them.
+
+    Nothing is sorted by them: a link to the next page could not carry them.
+    """
     names = {
         each.name
         for entity_set in grounds.model.sets
@@ -55,6 +68,4 @@ def _refuse_unlimited(grounds: Grounds, expression: Node) -> None:
         if isinstance(each.type, Text) and each.type.max_length is None
     }
     names |= {each.name for each in grounds.computed if any(name in each.text for name in names)}
-    for node, _ in walk(expression):
-        if isinstance(node, Path) and node.segments[-1] in names:
-            raise unsupported(ORDERBY, node.position, f"sorting by {node.segments[-1]}")
+    return names

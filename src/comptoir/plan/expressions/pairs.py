@@ -6,15 +6,16 @@ from comptoir.edm.model import PairFilter
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Carries, Condition
 from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.faults import FILTER, misused
+from comptoir.plan.faults import misused
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 
 class PairBinder:
     """Takes the pairs out of a filter's top-level chain of `and`, and binds them."""
 
-    def __init__(self, pairs: PairFilter) -> None:
+    def __init__(self, pairs: PairFilter, option: str) -> None:
         self._pairs = pairs
+        self._option = option
         self._form = re.compile(f"({pairs.name}|{pairs.value})(\\d+)", re.ASCII)
         self._held: dict[str, Literal] = {}
 
@@ -51,7 +52,7 @@ class PairBinder:
             number = name.removeprefix(pairs.value)
             if number.isdigit() and f"{pairs.name}{number}" not in self._held:
                 raise misused(
-                    FILTER,
+                    self._option,
                     literal.position,
                     f"{name} has no {pairs.name}{number} beside it. Name the attribute.",
                 )
@@ -69,7 +70,9 @@ class PairBinder:
         if node.operator != "eq" or literal is None or literal.kind != "string":
             raise self._only_eq(path)
         if name in self._held:
-            raise misused(FILTER, path.position, f"{name} is given twice. Give another number.")
+            raise misused(
+                self._option, path.position, f"{name} is given twice. Give another number."
+            )
         self._held[name] = literal
         return True
 
@@ -80,7 +83,7 @@ class PairBinder:
         digits = match[2]
         if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
             raise misused(
-                FILTER,
+                self._option,
                 path.position,
                 f"{path.segments[0][:60]} is numbered outside 1 to {self._pairs.count}.",
             )
@@ -94,7 +97,7 @@ class PairBinder:
     def _only_eq(self, path: Path) -> Refusal:
         name = path.segments[0]
         return misused(
-            FILTER,
+            self._option,
             path.position,
             f"{name} takes eq and a text alone, joined by and: {name} eq '…'.",
         )

@@ -47,19 +47,23 @@ class Paths:
         computed: Mapping[str, Typed],
         *,
         nested: bool,
+        alone: bool,
     ) -> None:
         self._terms = terms
         self._model = model
         self._computed = computed
         self._nested = nested
+        self._alone = alone
         self._steps = 0
         self.root = Place(root)
         self.variables: dict[str, Place] = {}
 
     def value(self, path: Path) -> Typed:
         """The value that a path leads to; raises `Refusal` when it leads to none."""
-        if len(path.segments) == 1 and path.segments[0] in self._computed:
-            return self._computed[path.segments[0]]
+        named = path.segments[1:] if path.segments[0] == "$it" else path.segments
+        computed = self._computed.get("/".join(named))
+        if computed is not None and named[0] not in self.variables:
+            return computed
         place, rest = self.place(path)
         if not rest:
             return self._record(path, place)
@@ -100,6 +104,8 @@ class Paths:
         """The records that a path leads to, as far as it follows relations, and what is left."""
         segments = path.segments
         place = self.root
+        if self._alone:
+            raise self._aggregated(path)
         if segments[0] in self.variables:
             place, segments = self.variables[segments[0]], segments[1:]
         elif segments[0] in ("$this", "$root"):
@@ -152,6 +158,17 @@ class Paths:
             )
         key = place.entity_set.type.key
         return Typed(Related(place.steps, Member(place.number, key)), RECORD, nullable=True)
+
+    def _aggregated(self, path: Path) -> Exception:
+        kind, name = self.root.entity_set.type, path.segments[0]
+        if name == "$it" or name not in (*kind.by_name, *kind.related):
+            what = "property of the aggregated result"
+            return unknown_name(self._terms.option, path.position, name, what, self._computed)
+        return self._terms.misused(
+            path,
+            f"{_shown(path)} has been aggregated away: what is left is "
+            f"{', '.join(self._computed)[:200]}. Group by it, or aggregate it under a name.",
+        )
 
     def _unknown(self, path: Path, place: Place, name: str) -> Exception:
         kind = place.entity_set.type

@@ -49,7 +49,7 @@ def _truncated(left: int, right: int) -> int:
     return -quotient if (left < 0) != (right < 0) else quotient
 
 
-def _even(left: int, right: int) -> int:
+def nearest_even(left: int, right: int) -> int:
     """The quotient to the nearest whole number, halves to the even one."""
     if right < 0:
         left, right = -left, -right
@@ -128,7 +128,7 @@ def _div_decimal(left: Stored, right: Stored) -> int:
     divisor = _units(right)
     if not divisor:
         raise _by_zero(shown(left), "div")
-    quotient = _even(_units(left) * _UNIT, divisor)
+    quotient = nearest_even(_units(left) * _UNIT, divisor)
     if abs(quotient) > MOST_DECIMAL:
         raise _too_large(_said(left, "div", right))
     return quotient

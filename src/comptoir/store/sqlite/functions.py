@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from comptoir.edm.duration import DAY, DURATION, SECOND, TIME_OF_DAY, duration_text
 from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
@@ -10,10 +11,11 @@ from comptoir.edm.scalar import BOOLEAN, GUID
 from comptoir.edm.temporal import DATE, INSTANT
 from comptoir.plan.searches import fold
 from comptoir.request.pattern import compiled_pattern
-from comptoir.sql.functions import REGISTERED
+from comptoir.sql.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.prepared import PREFIX
 from comptoir.sql.trigrams import trigrams
 from comptoir.store.sqlite.computing import NUMBERS, Computing, ComputingFault
+from comptoir.store.sqlite.totals import TOTALS, WIDE_TOTALS, WideTotal
 
 _FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - moments are stored in UTC, without saying so
 _MILLISECOND = SECOND // 1_000
@@ -104,6 +106,9 @@ _OTHERS: dict[str, Computing] = {
 }
 
 
+_ALL = {**_OTHERS, **NUMBERS, **TOTALS}
+
+
 class Faults:
     """Keeps what a function of a connection found wrong; the driver tells only that it failed."""
 
@@ -119,15 +124,40 @@ class Faults:
             try:
                 return compute(*arguments)
             except ComputingFault as fault:
-                self._message = str(fault)
+                self.keep(fault)
                 raise
 
         return run
+
+    def keep(self, fault: ComputingFault) -> None:
+        """Keep the message of a fault."""
+        self._message = str(fault)
 
     def take(self) -> str | None:
         """The message of the last fault, once."""
         message, self._message = self._message, None
         return message
+
+
+class _Total:
+    """An aggregate function of a connection: takes wide numbers in, and makes something of them."""
+
+    def __init__(self, faults: Faults, made: Callable[[WideTotal], Stored | None]) -> None:
+        self._faults = faults
+        self._made = made
+        self._total = WideTotal()
+
+    def step(self, value: str | None, /) -> None:
+        """Take a number in."""
+        self._total.step(value)
+
+    def finalize(self) -> Stored | None:
+        """What is made of the numbers."""
+        try:
+            return self._made(self._total)
+        except ComputingFault as fault:
+            self._faults.keep(fault)
+            raise
 
 
 class Connection(sqlite3.Connection):
@@ -140,8 +170,12 @@ def register(connection: Connection) -> None:
     """Teach a connection the functions."""
     faults = connection.faults = Faults()
     for name, arity in REGISTERED.items():
-        compute = _OTHERS[name] if name in _OTHERS else NUMBERS[name]
+        compute = _ALL[name]
         # deterministic functions are computed once for a constant argument
         connection.create_function(
             f"{PREFIX}{name}", arity, faults.guarded(compute), deterministic=True
         )
+    for name in REGISTERED_AGGREGATES:
+        total = partial(_Total, faults, WIDE_TOTALS[name])
+        # the driver takes more than the whole numbers that its declaration says
+        connection.create_aggregate(f"{PREFIX}{name}", 1, total)  # type: ignore[arg-type]

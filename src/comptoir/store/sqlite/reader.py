@@ -78,10 +78,14 @@ class Reader:
                 await self._turns.next()
         if left > 0:
             rest = self._statements.page(_part(plan, seek, left, skip))
-            rows = await patience(self._scans.run(rest))
-            for start in range(0, len(rows), SLICE):
-                yield rows[start : start + SLICE]
-                await self._turns.next()
+            async for rows in self.sliced(await patience(self._scans.run(rest))):
+                yield rows
+
+    async def sliced(self, rows: list[Row]) -> AsyncIterator[list[Row]]:
+        """Rows that have been read, in slices; between two slices others have their turn."""
+        for start in range(0, len(rows), SLICE):
+            yield rows[start : start + SLICE]
+            await self._turns.next()
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""

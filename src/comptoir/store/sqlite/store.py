@@ -13,6 +13,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
+from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
 from comptoir.plan.related import RelatedPlan
@@ -96,6 +97,29 @@ class SqliteStore(Store):
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         rows = await self._found(plan, self._statements.reads.count(plan), patience)
         return int(rows[0][0])
+
+    @override
+    async def results(
+        self, plan: PipelinePlan, patience: Patience = unlimited
+    ) -> AsyncIterator[list[Row]]:
+        rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
+        async for some in self._reader.sliced(rows):
+            yield some
+
+    @override
+    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
+        rows = await self._made(plan, self._statements.pipelines.count(plan), patience)
+        return int(rows[0][0])
+
+    async def _made(
+        self, plan: PipelinePlan | PipelineCount, query: Query, patience: Patience
+    ) -> list[Row]:
+        """The rows that a pipeline makes, which are made once: no slice would be cheaper."""
+        if not plan.pipeline.searches:
+            return await self._reader.rows(query, patience)
+        if plan.company is not None:
+            await self._following.searched(plan.company, plan.pipeline.entity_set)
+        return await self._reader.long_rows(query, patience)
 
     @override
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:

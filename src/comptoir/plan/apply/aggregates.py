@@ -1,0 +1,110 @@
+"""The aggregation methods (Data Aggregation 4.0, section 3.1.3): exact, without regard to null."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.number import COUNT, DECIMAL, INT64
+from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.text import Text
+from comptoir.plan.apply.stages import Aggregation
+from comptoir.plan.bound import Field
+from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.kinds import (
+    EXACT,
+    NUMBERS,
+    RECORD,
+    WHOLE,
+    WIDE,
+    WORDS,
+    Kind,
+    Typed,
+    kind_of,
+    typed_property,
+)
+from comptoir.plan.expressions.orders import names_one
+from comptoir.plan.expressions.terms import name_of
+from comptoir.plan.faults import misused, unsupported
+from comptoir.request.apply import APPLY, Aggregate
+from comptoir.request.expression.tree import Node, Path
+
+_OF_NUMBERS = ("sum", "average")
+_OF_ALL = ("min", "max", "countdistinct")
+
+_FORMS: dict[Kind, str] = {WHOLE: "whole", EXACT: "decimal", WIDE: "wide"}
+
+
+def methods_of(held: PrimitiveType) -> tuple[str, ...]:
+    """The methods by which properties of a type are aggregated."""
+    if isinstance(held, Text) and held.max_length is None:
+        return ("countdistinct",)
+    return (*_OF_NUMBERS, *_OF_ALL) if kind_of(held) in NUMBERS else _OF_ALL
+
+
+class Names(msgspec.Struct, frozen=True):
+    """What aggregated expressions may name: a set's properties and those of a binder.
+
+    `unlimited` are the names of texts of any length; once records have been `aggregated`, they
+    have no relations.
+    """
+
+    entity_set: EntitySet
+    binder: Binder
+    unlimited: Collection[str]
+    aggregated: bool
+
+    def refuse_many(self, node: Node) -> None:
+        """Raise `Refusal` (501) for a path along a relation to many records."""
+        kind = self.entity_set.type
+        segments = node.segments if isinstance(node, Path) and not self.aggregated else ()
+        for segment in segments:
+            navigation = kind.related.get(segment)
+            if navigation is not None and navigation.collection:
+                raise unsupported(
+                    APPLY, node.position, f"the path {name_of(node)} along a relation to many"
+                )
+            if navigation is None:
+                break
+
+
+def bind_aggregate(
+    names: Names, item: Aggregate, expression: Node | None, *, grouped: bool
+) -> tuple[Aggregation, Typed]:
+    """What an item of `aggregate(…)` computes, and its value in the result.
+
+    Raises `Refusal`: 400 for a method that does not go with its values, 501 for what is not
+    supported.
+    """
+    if expression is None:
+        return Aggregation(item.alias, "count", None), _result(item.alias, COUNT, nullable=False)
+    names.refuse_many(expression)
+    typed = names.binder.value(expression)
+    method = item.method
+    if method == "countdistinct":
+        counting = Aggregation(item.alias, "countdistinct", typed.value)
+        return counting, _result(item.alias, COUNT, nullable=False)
+    if typed.kind is RECORD:
+        raise unsupported(
+            APPLY, expression.position, f"{method} of the record {name_of(expression)}"
+        )
+    nullable = typed.nullable or not grouped
+    if method in _OF_NUMBERS:
+        if typed.kind not in NUMBERS:
+            raise misused(
+                APPLY,
+                expression.position,
+                f"{method} takes numbers, but {name_of(expression)} is {typed.kind.expected}.",
+            )
+        whole = method == "sum" and typed.kind is WHOLE
+        result = _result(item.alias, INT64 if whole else DECIMAL, nullable=nullable)
+        return Aggregation(item.alias, f"{method}_{_FORMS[typed.kind]}", typed.value), result
+    if typed.kind is WORDS and names_one(names.unlimited, expression):
+        raise unsupported(APPLY, expression.position, f"{method} of {name_of(expression)}")
+    function = f"{method}_wide" if typed.kind is WIDE else method
+    result = _result(item.alias, typed.type, nullable=nullable)
+    return Aggregation(item.alias, function, typed.value), result
+
+
+def _result(alias: str, held: PrimitiveType, *, nullable: bool) -> Typed:
+    return typed_property(Field(alias), held, nullable=nullable)

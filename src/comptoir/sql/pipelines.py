@@ -1,0 +1,220 @@
+"""Pipelines of `$apply` to SQL: each grouping and each cut is a common table expression.
+
+So a statement is as long as its pipeline, and no deeper.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import ClauseElement, func
+from sqlalchemy.engine import Dialect
+
+from comptoir.edm.model import EntitySet
+from comptoir.errors import NOT_IMPLEMENTED, Refusal
+from comptoir.plan.apply.stages import (
+    Cut,
+    Extended,
+    Grouped,
+    Narrowed,
+    Pipeline,
+    PipelineCount,
+    PipelinePlan,
+    Stage,
+)
+from comptoir.plan.apply.stages import Terms as SortedBy
+from comptoir.plan.bound import Field, Value
+from comptoir.sql.expressions import COMPANY, Expressions
+from comptoir.sql.functions import FunctionTable
+from comptoir.sql.levels import Level, Name, SqlValue
+from comptoir.sql.prepared import Prepared, Query, kept, named, prepare, slot
+from comptoir.sql.records import (
+    VERSION_NAME,
+    RecordLevels,
+    Term,
+    behind,
+    directed,
+    key_names,
+    seek_names,
+    within_names,
+)
+from comptoir.sql.tables import Tables
+
+FEW_STAGES = 10
+"""Up to how many stages a statement may be run in the event loop: more take long to prepare."""
+
+MOST_STAGES = 50
+"""How many stages a statement may have: building one takes longer the more there are."""
+
+
+class PipelineShape(msgspec.Struct, frozen=True):
+    """All of a pipeline that its statement depends on."""
+
+    entity_set: EntitySet
+    stages: tuple[Stage, ...]
+    names: tuple[str, ...]
+    order: SortedBy
+    aggregated: bool
+    keys: int | None
+    within: tuple[str, ...]
+    seeks: bool = False
+
+
+class PipelineStatements:
+    """Builds and keeps the statements that read what pipelines make of records."""
+
+    def __init__(self, tables: Tables, dialect: Dialect, functions: FunctionTable) -> None:
+        self._tables = tables
+        self._dialect = dialect
+        self._functions = functions
+        self._levels = RecordLevels(tables, functions)
+        self._pages: dict[PipelineShape, Prepared] = {}
+        self._counts: dict[PipelineShape, Prepared] = {}
+
+    def page(self, plan: PipelinePlan) -> Query:
+        """The statement that reads the rows of a page, in order."""
+        shape = _shape(plan.pipeline, plan, seeks=plan.seek is not None)
+        prepared = kept(self._pages, shape, self._build_page)
+        return prepared.query(
+            plan.company.id if plan.company else "",
+            plan.limit,
+            plan.skip,
+            *[value for _, value in plan.within],
+            *(plan.seek or ()),
+            *(plan.keys or ()),
+            *plan.pipeline.values,
+        )
+
+    def count(self, plan: PipelineCount) -> Query:
+        """The statement that counts the rows of a result: one row with one number."""
+        shape = _shape(plan.pipeline, plan)
+        prepared = kept(self._counts, shape, self._build_count)
+        return prepared.query(
+            plan.company.id if plan.company else "",
+            *[value for _, value in plan.within],
+            *(plan.keys or ()),
+            *plan.pipeline.values,
+        )
+
+    def _build_page(self, shape: PipelineShape) -> Prepared:
+        level = self._level(shape)
+        columns = _sorted(level, shape.order)
+        names = [COMPANY, "limit", "skip", *within_names(shape.within)]
+        if shape.seeks:
+            names += seek_names(len(columns))
+            level.holds.append(behind(columns))
+        own = () if shape.aggregated else shape.entity_set.type.by_name
+        values = [level.column(0, name) for name in (*own, *shape.names)]
+        if not shape.aggregated:
+            values.insert(0, level.columns[VERSION_NAME])
+        statement = (
+            level.selecting(*values, *[column for _, column in columns])
+            .order_by(*[directed(term, column) for term, column in columns])
+            .limit(named("limit"))
+            .offset(named("skip"))
+        )
+        return self._prepared(statement, level, [*names, *key_names(shape.keys)])
+
+    def _build_count(self, shape: PipelineShape) -> Prepared:
+        level = self._level(shape)
+        names = [COMPANY, *within_names(shape.within), *key_names(shape.keys)]
+        return self._prepared(level.selecting(func.count()), level, names)
+
+    def _prepared(self, statement: ClauseElement, level: Level, names: Sequence[str]) -> Prepared:
+        prepared = prepare(statement, self._dialect, names)
+        if level.stages <= FEW_STAGES:
+            return prepared
+        return msgspec.structs.replace(prepared, costly=True)
+
+    def _level(self, shape: PipelineShape) -> Level:
+        level = self._levels.narrowed(shape.entity_set, shape.keys, shape.within)
+        expressions = Expressions(self._tables, self._functions, shape.entity_set)
+        is_filtered = False
+        for stage in shape.stages:
+            match stage:
+                case Narrowed():
+                    is_filtered = True
+                    expressions.hold(level, stage.condition)
+                case Extended():
+                    values = [value for _, value in stage.values]
+                    for (name, _), column in zip(
+                        stage.values, _columns(expressions, level, values), strict=True
+                    ):
+                        level.columns[0, name] = column
+                case Grouped():
+                    self._group(expressions, level, stage, is_filtered=is_filtered)
+                case Cut():
+                    _cut(level, stage)
+            if level.stages > MOST_STAGES:
+                raise Refusal(
+                    NOT_IMPLEMENTED,
+                    f"$apply takes more than {MOST_STAGES} stages to compute. Nest its expressions "
+                    "less deeply, or compute several at once, with commas between them.",
+                    target="$apply",
+                )
+        return level
+
+    def _group(
+        self, expressions: Expressions, level: Level, stage: Grouped, *, is_filtered: bool
+    ) -> None:
+        """Move a level onto the groups of its rows; filtered ones are found by their filter."""
+        operands = [each.operand for each in stage.aggregations if each.operand is not None]
+        values = [*(value for _, value in stage.keys), *operands]
+        columns = iter(_columns(expressions, level, values))
+        keys = [next(columns) for _ in stage.keys]
+        grouped: dict[Name, SqlValue] = {
+            (0, name): column for (name, _), column in zip(stage.keys, keys, strict=True)
+        }
+        for each in stage.aggregations:
+            arguments = [] if each.operand is None else [next(columns)]
+            grouped[0, each.name] = expressions.call(each.function, arguments)
+        by = [expressions.call("group_freely", [each]) for each in keys] if is_filtered else keys
+        level.settle(grouped, lambda statement: statement.group_by(*by) if by else statement)
+
+
+def _shape(
+    pipeline: Pipeline, plan: PipelinePlan | PipelineCount, *, seeks: bool = False
+) -> PipelineShape:
+    return PipelineShape(
+        pipeline.entity_set,
+        pipeline.stages,
+        tuple([each.name for each in pipeline.columns]),
+        pipeline.order,
+        pipeline.aggregated,
+        None if plan.keys is None else len(plan.keys),
+        tuple([name for name, _ in plan.within]),
+        seeks,
+    )
+
+
+def _columns(expressions: Expressions, level: Level, values: Sequence[Value]) -> list[SqlValue]:
+    """The columns of some values, of which those that are computed move the level onto a stage."""
+    computed = [each for each in values if not isinstance(each, Field)]
+    expressions.stage(level, *computed)
+    columns = [expressions.value(level, each) for each in computed]
+    staged = iter(level.stage({}, columns) if columns else ())
+    return [
+        level.column(0, each.name) if isinstance(each, Field) else next(staged) for each in values
+    ]
+
+
+def _cut(level: Level, stage: Cut) -> None:
+    """Move a level onto some of its rows, in an order."""
+    sorting = [directed(term, column) for term, column in _sorted(level, stage.order)]
+    limit, skip = slot(stage.limit.number), slot(stage.skip.number)
+    level.settle(
+        dict(level.columns),
+        lambda statement: statement.order_by(*sorting).limit(limit).offset(skip),
+    )
+
+
+def _sorted(level: Level, order: SortedBy) -> list[tuple[Term, SqlValue]]:
+    return [
+        (Term(each.value, each.nullable, each.descending, 0), _column(level, each.value))
+        for each in order
+    ]
+
+
+def _column(level: Level, value: Value) -> SqlValue:
+    if not isinstance(value, Field):
+        raise LookupError("results are sorted by values that have names")
+    return level.column(0, value.name)

@@ -1,0 +1,424 @@
+"""`$apply`: what transformations make of the records of a collection, and how it is answered."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import httpx
+import msgspec
+import pytest
+
+from conftest import stock
+from support.client import Record
+from support.office import Cell, Company
+from support.samples import ITEM
+from support.service import Service
+
+FIRM = "11111111-1111-4111-8111-111111111111"
+Row = Mapping[str, object]
+
+
+class Result(msgspec.Struct):
+    value: list[dict[str, object]]
+    context: str = msgspec.field(default="", name="@odata.context")
+    count: int | None = msgspec.field(default=None, name="@odata.count")
+    next_link: str | None = msgspec.field(default=None, name="@odata.nextLink")
+
+
+def result(response: httpx.Response) -> Result:
+    assert response.status_code == 200, response.text
+    return msgspec.json.decode(response.content, type=Result)
+
+
+def rows(company: Company, apply: str, path: str = "salesPricesExt", **others: str) -> list[Row]:
+    """The rows of a result without what says that they have no address."""
+    query = {"$apply": apply, **{f"${name}": text for name, text in others.items()}}
+    found = result(company.get(path, query))
+    assert found.next_link is None
+    assert all(row.pop("@odata.id", "none") is None for row in found.value)
+    return list(found.value)
+
+
+PRICES: list[Record] = [
+    {"entryNo": 1, "assetNumber": "A", "unitOfMeasure": "PCS", "quantity": 1, "unitPrice": 0.1},
+    {"entryNo": 2, "assetNumber": "A", "unitOfMeasure": "BOX", "quantity": 10, "unitPrice": 0.2},
+    {"entryNo": 3, "assetNumber": "B", "unitOfMeasure": "PCS", "quantity": 1, "unitPrice": 5},
+    {"entryNo": 4, "assetNumber": "B", "unitOfMeasure": "PCS", "quantity": 2, "unitPrice": 7},
+    {"entryNo": 5, "assetNumber": "é", "unitOfMeasure": "BOX", "quantity": 0, "unitPrice": -3},
+]
+
+
+@pytest.fixture(scope="module")
+def prices(service: Service) -> Company:
+    company = service.new_company()
+    company.load("salesPricesExt", *PRICES)
+    return company
+
+
+@pytest.mark.parametrize(
+    ("apply", "expected"),
+    [
+        ("aggregate($count as n)", [{"n": 5}]),
+        ("aggregate(unitPrice with sum as s,unitPrice with average as a)", [{"s": 9.3, "a": 1.86}]),
+        ("aggregate(unitPrice with min as low,unitPrice with max as top)", [{"low": -3, "top": 7}]),
+        ("aggregate(unitOfMeasure with countdistinct as units)", [{"units": 2}]),
+        ("aggregate(assetNumber with min as a,assetNumber with max as b)", [{"a": "A", "b": "é"}]),
+        ("aggregate(entryNo with sum as s,entryNo with average as a)", [{"s": 15, "a": 3}]),
+        ("aggregate(unitPrice mul quantity with sum as amount)", [{"amount": 21.1}]),
+        ("aggregate(unitPrice mul quantity with max as most)", [{"most": 14}]),
+        ("aggregate(unitPrice mul quantity with average as mean)", [{"mean": 4.22}]),
+        ("aggregate(unitPrice gt 1 with max as any_dear)", [{"any_dear": True}]),
+        ("groupby((unitOfMeasure))", [{"unitOfMeasure": "BOX"}, {"unitOfMeasure": "PCS"}]),
+        (
+            "groupby((assetNumber),aggregate($count as n,unitPrice with max as top))",
+            [
+                {"assetNumber": "A", "n": 2, "top": 0.2},
+                {"assetNumber": "B", "n": 2, "top": 7},
+                {"assetNumber": "é", "n": 1, "top": -3},
+            ],
+        ),
+        (
+            "filter(quantity lt 9)/groupby((assetNumber),aggregate(quantity with sum as q))",
+            [
+                {"assetNumber": "A", "q": 1},
+                {"assetNumber": "B", "q": 3},
+                {"assetNumber": "é", "q": 0},
+            ],
+        ),
+        (
+            "groupby((assetNumber),aggregate(unitPrice with sum as s))/filter(s gt 1)",
+            [{"assetNumber": "B", "s": 12}],
+        ),
+        (
+            (
+                "groupby((assetNumber,unitOfMeasure),aggregate(unitPrice with max as top))"
+                "/groupby((unitOfMeasure),aggregate(top with sum as s,$count as n))"
+            ),
+            [
+                {"unitOfMeasure": "BOX", "s": -2.8, "n": 2},
+                {"unitOfMeasure": "PCS", "s": 7.1, "n": 2},
+            ],
+        ),
+        (
+            (
+                "compute(unitPrice mul quantity as amount)/groupby((unitOfMeasure),"
+                "aggregate(amount with sum as s))/compute(s mul 2 as twice)"
+            ),
+            [
+                {"unitOfMeasure": "BOX", "s": 2, "twice": 4},
+                {"unitOfMeasure": "PCS", "s": 19.1, "twice": 38.2},
+            ],
+        ),
+        (
+            (
+                "groupby((unitOfMeasure),compute(quantity add 1 as more)"
+                "/aggregate(more with sum as s)/filter(s gt 8)/compute(s sub 1 as less))"
+            ),
+            [{"unitOfMeasure": "BOX", "s": 12, "less": 11}],
+        ),
+        (
+            "compute(unitPrice gt 1 as dear)/groupby((dear),aggregate($count as n))",
+            [{"dear": False, "n": 3}, {"dear": True, "n": 2}],
+        ),
+        ("orderby(unitPrice desc)/top(2)/aggregate(unitPrice with sum as s)", [{"s": 12}]),
+        ("skip(3)/aggregate($count as n)", [{"n": 2}]),
+        (
+            "groupby((assetNumber),aggregate($count as n))/orderby(n,assetNumber desc)/top(2)",
+            [{"assetNumber": "é", "n": 1}, {"assetNumber": "B", "n": 2}],
+        ),
+        ("groupby((assetNumber))/skip(1)/top(1)/identity", [{"assetNumber": "B"}]),
+        ("groupby((assetNumber))/aggregate($count as n)", [{"n": 3}]),
+        ("FILTER(quantity GT 1)/Aggregate($COUNT AS n)", [{"n": 2}]),
+        ("search(é OR b)/aggregate($count as n)", [{"n": 4}]),
+    ],
+)
+def test_a_pipeline_gives(apply: str, expected: list[Row], prices: Company) -> None:
+    assert rows(prices, apply) == expected
+
+
+def test_of_nothing_sums_are_null_and_counts_zero(prices: Company) -> None:
+    methods = ("sum", "average", "min", "max", "countdistinct")
+    items = ",".join([f"unitPrice with {each} as {each}" for each in methods])
+    wide = "unitPrice mul quantity with sum as wide,unitPrice mul quantity with average as mean"
+
+    assert rows(prices, f"filter(entryNo lt 0)/aggregate({items},{wide},$count as n)") == [
+        {
+            **dict.fromkeys(("sum", "average", "min", "max"), None),
+            "countdistinct": 0,
+            "wide": None,
+            "mean": None,
+            "n": 0,
+        }
+    ]
+    assert rows(prices, "filter(entryNo lt 0)/groupby((assetNumber),aggregate($count as n))") == []
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({"filter": "n eq 2"}, [("A", 2), ("B", 2)]),
+        ({"orderby": "n,assetNumber desc"}, [("é", 1), ("B", 2), ("A", 2)]),
+        ({"orderby": "n add length(assetNumber) desc"}, [("A", 2), ("B", 2), ("é", 1)]),
+        ({"top": "1"}, [("A", 2)]),
+        ({"skip": "1", "top": "1"}, [("B", 2)]),
+        ({"filter": "startswith(assetNumber,'B') or n lt 2"}, [("B", 2), ("é", 1)]),
+        ({"filter": "n in (1,7)"}, [("é", 1)]),
+    ],
+)
+def test_other_options_apply_to_the_result(
+    others: Mapping[str, str], expected: list[tuple[str, int]], prices: Company
+) -> None:
+    found = rows(prices, "groupby((assetNumber),aggregate($count as n))", **others)
+
+    assert found == [{"assetNumber": asset, "n": n} for asset, n in expected]
+
+
+def test_a_result_is_computed_with_and_selected_from(prices: Company) -> None:
+    answer = prices.get(
+        "salesPricesExt",
+        {
+            "$apply": "groupby((assetNumber,unitOfMeasure),aggregate($count as n))",
+            "$compute": "n mul 10 as tens",
+            "$filter": "tens gt 10",
+            "$select": "tens,assetNumber",
+            "$count": "true",
+        },
+    )
+
+    found = result(answer)
+    assert found.value == [{"@odata.id": None, "assetNumber": "B", "tens": 20}]
+    assert found.context.endswith("/salesPricesExt(assetNumber,tens)")
+    assert found.count == 1
+
+
+def test_the_rows_of_a_result_are_counted(prices: Company) -> None:
+    grouped = "groupby((assetNumber),aggregate($count as n))"
+
+    answer = prices.get("salesPricesExt/$count", {"$apply": grouped, "$filter": "n gt 1"})
+
+    assert (answer.status_code, answer.text) == (200, "2")
+    query = {"$apply": grouped, "$count": "true", "$top": "1"}
+    assert result(prices.get("salesPricesExt", query)).count == 3
+
+
+def test_rows_have_no_address_and_no_tag(prices: Company) -> None:
+    answer = prices.get("salesPricesExt", {"$apply": "aggregate($count as n)"})
+
+    assert answer.json() == {
+        "@odata.context": f"{prices.root.rpartition('/')[0]}/$metadata#companies({prices.id})"
+        "/salesPricesExt(n)",
+        "value": [{"@odata.id": None, "n": 5}],
+    }
+    assert answer.headers["odata-version"] == "4.0"
+    assert "etag" not in answer.headers
+
+
+TYPED = (
+    "groupby((assetNumber,pricesIncludeTax),aggregate($count as n,unitPrice with sum as s,"
+    "entryNo with sum as e,entryNo with max as last))"
+)
+
+
+def test_full_metadata_names_the_types(own_stock: Company) -> None:
+    full = {"Accept": "application/json;odata.metadata=full"}
+
+    assert own_stock.get("salesPricesExt", {"$apply": TYPED}, full).json()["value"] == [
+        {
+            "@odata.type": "#Comptoir.salesPrice",
+            "@odata.id": None,
+            "assetNumber": "1896-S",
+            "pricesIncludeTax": True,
+            "n@odata.type": "#Decimal",
+            "n": 1,
+            "s@odata.type": "#Decimal",
+            "s": 33.6442,
+            "e@odata.type": "#Int64",
+            "e": 17,
+            "last@odata.type": "#Int32",
+            "last": 17,
+        }
+    ]
+
+
+def test_no_metadata_leaves_the_values(own_stock: Company) -> None:
+    bare = {"Accept": "application/json;odata.metadata=none"}
+
+    assert own_stock.get("salesPricesExt", {"$apply": "aggregate($count as n)"}, bare).json() == {
+        "value": [{"n": 1}]
+    }
+
+
+def test_what_a_double_does_not_hold_is_text_for_those_who_ask(own_stock: Company) -> None:
+    exact = {"Accept": "application/json;IEEE754Compatible=true"}
+    query = {"$apply": TYPED, "$count": "true"}
+
+    body = own_stock.get("salesPricesExt", query, exact).json()
+
+    (row,) = body["value"]
+    assert (row["n"], row["s"], row["e"], row["last"]) == ("1", "33.6442", "17", 17)
+    assert body["@odata.count"] == "1"
+
+
+def test_grouping_along_a_relation_nests_its_properties(company: Company) -> None:
+    company.load(
+        "contactsExt",
+        *(
+            {"number": number, "type": kind, "displayName": name, "companyNumber": firm}
+            for number, kind, name, firm in (
+                ("F", "Company", "Firm", ""),
+                ("A", "Person", "Ann", "F"),
+                ("B", "Person", "Bob", "F"),
+                ("C", "Person", "Cid", ""),
+            )
+        ),
+    )
+    apply = "groupby((company/number,type,company/displayName),aggregate($count as n))"
+
+    assert rows(company, apply, "contactsExt") == [
+        {"company": None, "type": "Company", "n": 1},
+        {"company": None, "type": "Person", "n": 1},
+        {"company": {"number": "F", "displayName": "Firm"}, "type": "Person", "n": 2},
+    ]
+    query = {"$apply": apply, "$filter": "company/number eq 'F'", "$select": "company,n"}
+    answer = result(company.get("contactsExt", query))
+    assert answer.context.endswith("/contactsExt(company(number,displayName),n)")
+    assert answer.value[0]["company"] == {"number": "F", "displayName": "Firm"}
+    apply = "aggregate(company with countdistinct as firms,company/number with max as last)"
+    assert rows(company, apply, "contactsExt") == [{"firms": 1, "last": "F"}]
+
+
+def test_records_that_are_not_aggregated_stay_records(prices: Company) -> None:
+    apply = "filter(unitPrice gt 0)/compute(unitPrice mul 2 as twice)/orderby(twice desc)/top(3)"
+    query = {"$apply": apply, "$select": "entryNo,twice", "$filter": "entryNo ne 4"}
+
+    answer = prices.get("salesPricesExt", query)
+
+    found = result(answer)
+    assert found.context.endswith("/salesPricesExt(entryNo,twice)")
+    assert [(row["entryNo"], row["twice"]) for row in found.value] == [(3, 10), (2, 0.4)]
+    tag = prices.get("salesPricesExt(3)").headers["etag"]
+    assert found.value[0]["@odata.etag"] == tag
+
+
+@pytest.mark.parametrize("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
+def test_pipelines_that_change_nothing_give_the_collection(apply: str, prices: Company) -> None:
+    plain, applied = (prices.get("salesPricesExt", query) for query in ("", {"$apply": apply}))
+    named = {"OData-Version": "4.0"}
+
+    assert applied.json() == prices.get("salesPricesExt", "", named).json() == plain.json()
+
+
+def test_records_are_expanded_behind_a_pipeline(company: Company) -> None:
+    stock(company)
+    query = {"$apply": f"filter(id eq {ITEM})", "$expand": "prices($select=entryNo)"}
+
+    (found,) = company.get("itemsExt", query).json()["value"]
+
+    assert [each["entryNo"] for each in found["prices"]] == [17]
+
+
+def test_a_pipeline_is_of_the_records_that_the_path_leads_to(company: Company) -> None:
+    company.load("itemsExt", {"id": ITEM, "number": "A"}, {"id": FIRM, "number": "B"})
+    company.load("salesPricesExt", *({**each, "assetType": "Item"} for each in PRICES))
+
+    apply = "groupby((unitOfMeasure),aggregate($count as n))"
+    assert rows(company, apply, f"itemsExt({FIRM})/prices") == [{"unitOfMeasure": "PCS", "n": 2}]
+    assert company.get(f"itemsExt({ITEM})/prices/$count", {"$apply": apply}).text == "2"
+
+
+def test_pairs_narrow_what_is_aggregated(own_stock: Company) -> None:
+    for value, n in (("red", 1), ("blue", 0)):
+        pair = f"attributeName1 eq 'Colour' and attributeValue1 eq '{value}'"
+        apply = f"filter({pair})/aggregate($count as n)"
+        assert rows(own_stock, apply, "filteredItemAttributesExt") == [{"n": n}]
+
+
+def test_companies_are_aggregated_as_far_as_the_token_reaches(service: Service) -> None:
+    company = service.new_company("Aggregated")
+    own = service.client.using(service.tokens.issue(companies=[company.id]))
+
+    answer = own.get("companies", {"$apply": "groupby((name),aggregate($count as n))"})
+
+    assert result(answer).value == [{"@odata.id": None, "name": "Aggregated", "n": 1}]
+
+
+def test_aliases_stand_for_values_in_a_pipeline(prices: Company) -> None:
+    query = {
+        "$apply": "filter(assetNumber eq @asset)/aggregate(unitPrice mul @by with sum as s)",
+        "@asset": "'B'",
+        "@by": "2",
+    }
+
+    assert result(prices.get("salesPricesExt", query)).value == [{"@odata.id": None, "s": 24}]
+
+
+def test_sums_are_exact_beyond_what_the_database_adds(company: Company) -> None:
+    """Eleven of the largest Decimals are more than 64 bits hold, and one is left in the end."""
+    signs = [1] * 11 + [-1] * 10
+    company.load(
+        "salesPricesExt",
+        *(
+            {"entryNo": number - 2**31, "unitPrice": sign * 9_999_999_999_999, "quantity": 1}
+            for number, sign in enumerate(signs)
+        ),
+    )
+
+    items = "unitPrice with sum as s,unitPrice mul 1.0 with sum as w,entryNo with sum as e"
+    (row,) = rows(company, f"aggregate({items})")
+
+    assert row == {"s": 9_999_999_999_999, "w": 9_999_999_999_999, "e": 210 - 21 * 2**31}
+
+
+def _price(number: int, price: Decimal) -> dict[str, Cell]:
+    return {"entryNo": number, "unitPrice": price}
+
+
+@pytest.mark.parametrize(
+    ("units", "mean"),
+    [((1, 2), "0.00002"), ((1, 4), "0.00002"), ((-1, -2), "-0.00002"), ((1, 1, 2), "0.00001")],
+)
+@pytest.mark.parametrize("of", ["unitPrice", "unitPrice mul 1.0"])
+def test_averages_are_rounded_half_even(
+    of: str, units: tuple[int, ...], mean: str, company: Company
+) -> None:
+    company.load(
+        "salesPricesExt",
+        *(_price(number, Decimal(unit).scaleb(-5)) for number, unit in enumerate(units)),
+    )
+    exact = {"Accept": "application/json;IEEE754Compatible=true"}
+
+    answer = company.get("salesPricesExt", {"$apply": f"aggregate({of} with average as a)"}, exact)
+
+    assert result(answer).value[0]["a"] == mean
+
+
+def test_text_is_told_apart_and_ordered_by_code_point(company: Company) -> None:
+    texts = ["a", "A", "ä", "ß", "ss", "\uffff", "😀", "a "]
+    company.load(
+        "shippingAgentsExt",
+        *({"code": f"{number}", "name": name} for number, name in enumerate(texts * 2)),
+    )
+
+    found = rows(company, "groupby((name),aggregate($count as n))", "shippingAgentsExt")
+    assert found == [{"name": name, "n": 2} for name in sorted(texts)]
+    apply = "aggregate(name with countdistinct as d,name with max as last)"
+    assert rows(company, apply, "shippingAgentsExt") == [{"d": len(texts), "last": "😀"}]
+
+
+def test_the_metadata_says_what_can_be_aggregated(service: Service) -> None:
+    accept = {"Accept": "application/json"}
+    document = service.client.get("$metadata", headers=accept).json()
+
+    def find(node: object) -> list[dict[str, object]]:
+        if not isinstance(node, dict):
+            return []
+        own = [node["@Aggregation.ApplySupported"]] if "@Aggregation.ApplySupported" in node else []
+        return own + [each for held in node.values() for each in find(held)]
+
+    supported = find(document)
+    assert supported
+    for each in supported:
+        assert each["From"] is False
+        transformations = each["Transformations"]
+        assert isinstance(transformations, list)
+        assert {"filter", "groupby", "aggregate", "compute"} <= set(transformations)
+        assert "concat" not in transformations
