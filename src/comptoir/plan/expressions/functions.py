@@ -89,7 +89,9 @@ SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(_signatures()
 _INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
 _ROUNDING = frozenset({"round", "floor", "ceiling"})
 _OF_TYPES = frozenset({"cast", "isof", "case"})
-_BEYOND = frozenset({"hassubset", "hassubsequence", "geo.distance", "geo.intersects", "geo.length"})
+_BEYOND = frozenset(
+    {"geo.distance", "geo.intersects", "geo.length", "hassubsequence", "hassubset", "isdefined"}
+)
 
 SUPPORTED = frozenset(SIGNATURES) - {"matchespattern"} | _ROUNDING | _OF_TYPES | {"matchesPattern"}
 """The functions that may be called, spelled as OData spells them."""

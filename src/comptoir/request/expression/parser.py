@@ -282,6 +282,8 @@ class ExpressionParser:
         head, *tail = segments
         if tail and tail[-1] == "$count":
             tail.pop()
+        if head == "$these":
+            raise faults.not_supported("`$these`, the current collection,", start, self._option)
         if "$filter" in tail:
             raise faults.not_supported("`$filter` inside a path", start, self._option)
         if ("$" in head and head not in _PATH_HEADS) or any("$" in name for name in tail):
