@@ -70,9 +70,7 @@ class Binder:
     ) -> None:
         self.slots = Slots() if slots is None else slots
         self._terms = Terms(option, self.slots)
-        self._paths = Paths(
-            self._terms, model, entity_set, computed, nested=nested, alone=alone
-        )
+        self._paths = Paths(self._terms, model, entity_set, computed, nested=nested, alone=alone)
         self._nested = 0
 
     def condition(self, node: Node) -> Typed:
