@@ -1,16 +1,14 @@
 """Random expressions over random records give what a plain Python evaluator gives."""
 
-from datetime import date, datetime
 from functools import cmp_to_key
-from uuid import UUID
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.client import page
 from support.draws import CONDITIONS, data_sets, orders
-from support.evaluator import Operand, Plain, Scope, Specimen, Unfit, precedes
-from support.office import Cell, Company
+from support.evaluator import Operand, Plain, Scope, Specimen, Unfit, cell, precedes
+from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 
@@ -23,20 +21,11 @@ many = settings(
 )
 
 
-def _cell(value: Plain) -> Cell:
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if isinstance(value, UUID | date):
-        return str(value)
-    assert isinstance(value, Cell)
-    return value
-
-
 def _loaded(service: Service, records: list[Specimen]) -> Company:
     company = service.new_company()
     company.load(
         "specimensExt",
-        *({name: _cell(value) for name, value in record.items()} for record in records),
+        *({name: cell(value) for name, value in record.items()} for record in records),
     )
     return company
 

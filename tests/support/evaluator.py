@@ -12,6 +12,8 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decima
 from fractions import Fraction
 from uuid import UUID
 
+from support.office import Cell
+
 Plain = str | int | bool | Decimal | UUID | date | datetime | time | timedelta
 Specimen = Mapping[str, Plain]
 
@@ -44,6 +46,16 @@ class Operand:
 
     text: str
     of: Of
+
+
+def cell(value: Plain) -> Cell:
+    """A value as it is loaded."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, UUID | date):
+        return str(value)
+    assert isinstance(value, Cell)
+    return value
 
 
 def constant(value: Plain | None, text: str) -> Operand:

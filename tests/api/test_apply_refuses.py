@@ -1,0 +1,236 @@
+"""What `$apply` refuses: by 400 what is not right, by 501 and its name what is not supported."""
+
+import pytest
+
+from support.office import Company
+from support.refusals import refusal
+
+BAD, UNSUPPORTED = "BadRequest_InvalidRequestUrl", "BadRequest_MethodNotImplemented"
+
+
+@pytest.mark.parametrize(
+    ("apply", "words"),
+    [
+        ("groupby((nothing))", "column 10: nothing is no property of salesPrice"),
+        ("groupby((unitPrise))", "Did you mean unitPrice?"),
+        ("aggregate(nothing with sum as s)", "column 11: nothing is no property"),
+        ("filter(nothing eq 1)", "column 8"),
+        ("aggregate(assetNumber with sum as s)", "sum takes numbers, but assetNumber is text"),
+        ("aggregate(assetNumber with average as s)", "average takes numbers"),
+        ("aggregate(pricesIncludeTax with sum as s)", "pricesIncludeTax is true or false"),
+        ("aggregate(null with sum as s)", "null"),
+        ("aggregate(unitPrice add assetNumber with sum as s)", "add does not apply"),
+        ("aggregate(unitPrice with sum as quantity)", "quantity is the name of a property already"),
+        ("aggregate(unitPrice with sum as s,$count as s)", "s is given twice"),
+        ("groupby((assetNumber),aggregate($count as assetNumber))", "assetNumber is the name"),
+        ("compute(1 as a)/groupby((a),aggregate($count as a))", "a is the name"),
+        ("compute(1 as a)/compute(2 as a)", "a is the name"),
+        ("compute(1 as unitPrice)", "unitPrice is the name"),
+        ("aggregate($count as n)/aggregate(n with sum as n)", "n is the name"),
+        (
+            "groupby((assetNumber))/filter(unitPrice gt 1)",
+            "unitPrice has been aggregated away: what is left is assetNumber",
+        ),
+        ("aggregate($count as n)/groupby((assetNumber))", "assetNumber has been aggregated away"),
+        ("aggregate($count as n)/compute(unitPrice as p)", "unitPrice has been aggregated away"),
+        ("groupby((assetNumber))/orderby(entryNo)", "entryNo has been aggregated away"),
+        ("aggregate($count as number)/filter(numbr gt 1)", "Did you mean number?"),
+        ("aggregate($count as n)/filter($it/m gt 1)", "is no property of the aggregated result"),
+        ("compute(1 as a)/groupby((b))", "b is no property"),
+        ("filter(unitPrice)", "not a condition"),
+        ("aggregate(unitPrice with max as m)/filter(m eq 'x')", "does not compare"),
+        ("groupby(())", "a property to group by"),
+        ("groupby(assetNumber)", "grouping properties in parentheses"),
+        ("aggregate(unitPrice)", "is not supported"),
+        ("aggregate(unitPrice with total as s)", "total` is no method"),
+        ("top(x)", "the argument of top"),
+        ("nonsense(1)", "is no transformation"),
+        ("identity/", "a transformation"),
+        ("aggregate($count as n", "`)`"),
+        (" ", "there is no transformation"),
+        ("aggregate(entryNo div 0 with sum as s)", "div by zero"),
+        ("/".join(["identity"] * 41), "more than 40 transformations"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(apply: str, words: str, stocked: Company) -> None:
+    code = UNSUPPORTED if words == "is not supported" else BAD
+    error = refusal(stocked.get("salesPricesExt", {"$apply": apply}), code, "$apply")
+
+    assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("apply", "name"),
+    [
+        ("concat(identity,identity)", "concat"),
+        ("topcount(2,unitPrice)", "topcount"),
+        ("bottomsum(2,unitPrice)", "bottomsum"),
+        ("toppercent(2,unitPrice)", "toppercent"),
+        ("join(prices as p)", "join"),
+        ("groupby((rollup(assetNumber,unitOfMeasure)),aggregate($count as n))", "rollup"),
+        ("aggregate(unitPrice with Custom.median as m)", "Custom.median"),
+        ("aggregate(forecast)", "custom aggregate `forecast`"),
+        ("aggregate(unitPrice with sum from assetNumber with max as s)", "from"),
+        ("Custom.transformation()", "Custom.transformation"),
+        ("groupby((assetNumber),groupby((unitOfMeasure)))", "`groupby`"),
+        ("groupby((assetNumber),filter(unitPrice gt 1)/aggregate($count as n))", "`filter`"),
+        ("groupby((assetNumber),top(1))", "`top`"),
+        ("groupby((assetNumber),identity)", "`identity`"),
+        ("groupby((assetNumber),aggregate($count as n)/top(1))", "`top`"),
+        ("aggregate($count as n)/search(x)", "searching an aggregated result"),
+    ],
+)
+def test_what_is_not_supported_is_501_by_its_name(apply: str, name: str, stocked: Company) -> None:
+    error = refusal(stocked.get("salesPricesExt", {"$apply": apply}), UNSUPPORTED, "$apply")
+
+    assert name in error.message
+
+
+@pytest.mark.parametrize(
+    ("path", "apply", "name"),
+    [
+        ("itemsExt", "aggregate(prices/unitPrice with sum as s)", "prices/unitPrice"),
+        ("itemsExt", "groupby((prices/unitPrice))", "prices/unitPrice"),
+        ("itemsExt", "aggregate(prices/$count as n)", "counting behind a path"),
+        ("contactsExt", "groupby((company))", "the record company"),
+        ("contactsExt", "aggregate(company with max as m)", "the record company"),
+        ("contactsExt", "compute(company as c)", "a record"),
+        ("ItemProductTextLongContentsExt", "groupby((base64Text))", "base64Text"),
+        ("ItemProductTextLongContentsExt", "orderby(base64Text)", "base64Text"),
+        ("ItemProductTextLongContentsExt", "aggregate(base64Text with max as m)", "base64Text"),
+        (
+            "ItemProductTextLongContentsExt",
+            "compute(base64Text as b)/groupby((b))",
+            "by b",
+        ),
+    ],
+)
+def test_what_other_kinds_do_not_support_is_501_by_its_name(
+    path: str, apply: str, name: str, stocked: Company
+) -> None:
+    error = refusal(stocked.get(path, {"$apply": apply}), UNSUPPORTED, "$apply")
+
+    assert name in error.message
+
+
+@pytest.mark.parametrize(
+    "apply",
+    [
+        "groupby((onlinePassword))",
+        "filter(onlinePassword eq 'x')/aggregate($count as n)",
+        "aggregate(onlinePassword with max as m)",
+        "aggregate(onlinePassword with countdistinct as m)",
+        "aggregate(length(onlinePassword) with sum as m)",
+        "compute(onlinePassword as m)",
+        "orderby(onlinePassword)",
+        "groupby((company/onlinePassword))",
+    ],
+)
+def test_the_secret_is_not_aggregated(apply: str, stocked: Company) -> None:
+    error = refusal(stocked.get("contactsExt", {"$apply": apply}), BAD, "$apply")
+
+    assert "onlinePassword is secret" in error.message
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "code"),
+    [
+        ("$filter", "unitPrice gt 1", BAD),
+        ("$orderby", "unitPrice", BAD),
+        ("$select", "unitPrice", BAD),
+        ("$compute", "unitPrice as p", BAD),
+        ("$compute", "1 as n", BAD),
+        ("$search", "x", UNSUPPORTED),
+        ("$expand", "prices", UNSUPPORTED),
+        ("$deltatoken", "x", BAD),
+    ],
+)
+def test_options_that_do_not_fit_the_result_are_refused_by_name(
+    option: str, text: str, code: str, stocked: Company
+) -> None:
+    query = {"$apply": "groupby((number),aggregate($count as n))", option: text}
+
+    refusal(stocked.get("itemsExt", query), code, option)
+
+
+@pytest.mark.parametrize(
+    "path", ["itemsExt/$ref", "salesPricesExt(17)", "salesPricesExt(17)/unitPrice"]
+)
+def test_it_applies_to_collections_alone(path: str, stocked: Company) -> None:
+    refusal(stocked.get(path, {"$apply": "identity"}), BAD, "$apply")
+
+
+@pytest.mark.parametrize(
+    ("apply", "words"),
+    [
+        ("aggregate(unitPrice with sum as s)", "a sum has a result of more than 13 digits"),
+        ("aggregate(unitPrice mul 1.0 with sum as s)", "a sum has a result of more than 13 digits"),
+        ("aggregate(unitPrice div quantity with sum as s)", "the divisor is zero"),
+        ("aggregate(lineDiscount mul lineDiscount with max as m)", "more than 5 decimals"),
+        (
+            "aggregate(entryNo add 9223372036854775800 with sum as s)",
+            "a sum has a result of more than 64 bits",
+        ),
+        (
+            "aggregate(entryNo add 9223372036854775800 with average as s)",
+            "an average has a result of more than 13 digits",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_never_rounded_nor_wrapped(
+    apply: str, words: str, company: Company
+) -> None:
+    company.load(
+        "salesPricesExt",
+        *(
+            {
+                "entryNo": number,
+                "unitPrice": 9_999_999_999_999,
+                "quantity": 0,
+                "lineDiscount": 0.00001,
+            }
+            for number in (1, 2)
+        ),
+    )
+
+    error = refusal(company.get("salesPricesExt", {"$apply": apply}), BAD)
+
+    assert words in error.message
+
+
+def _nested(depth: int, innermost: str) -> str:
+    return "(" * depth + innermost + " add 1)" * depth
+
+
+_DEEP = _nested(60, "quantity")
+
+
+@pytest.mark.parametrize(
+    ("apply", "status"),
+    [
+        ("/".join(f"compute({_nested(5, 'quantity')} as a{n})" for n in range(40)), 200),
+        ("/".join(f"compute({_nested(90, 'quantity')} as a{n})" for n in range(12)), 501),
+        (f"aggregate({','.join(f'{_DEEP} with sum as a{n}' for n in range(15))})", 200),
+        ("/".join(["groupby((assetNumber,quantity))"] * 40), 200),
+        ("/".join(["top(5)/skip(1)"] * 20), 200),
+        (f"groupby(({','.join(['assetNumber'] * 900)}))", 200),
+        (f"aggregate({','.join(f'$count as n{n}' for n in range(900))})", 200),
+        ("/".join(["search(a OR b AND NOT c)"] * 40), 200),
+        ("identity/" * 1_500 + "identity", 400),
+        ("groupby((a)," * 101 + "identity" + ")" * 101, 400),
+        ("top(99999999999999999999999)/skip(99999999999999999999999)", 200),
+    ],
+)
+def test_hostile_sizes_are_answered(apply: str, status: int, stocked: Company) -> None:
+    answer = stocked.get("salesPricesExt", f"$apply={apply}".replace(" ", "+"))
+
+    assert answer.status_code == status, answer.text
+
+
+def test_aliases_do_not_multiply_without_bound(stocked: Company) -> None:
+    apply = "/".join(f"compute(@p as a{number})" for number in range(40))
+    query = {"$apply": apply, "@p": _nested(80, "quantity")}
+
+    error = refusal(stocked.get("salesPricesExt", query), BAD, "$apply")
+
+    assert "larger than 2500 parts" in error.message

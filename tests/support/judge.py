@@ -1,0 +1,287 @@
+"""Pipelines of `$apply` as plain Python: what each makes of records, beside its text."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Context, Decimal
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from support.draws import CONDITIONS
+from support.evaluator import Operand, Plain, Scope, Specimen, Unfit
+
+Row = Mapping[str, Plain | None]
+Step = Callable[[Sequence[Row], Sequence[Specimen]], list[Row]]
+"""Makes rows of rows; all records stand beside them, for what asks about related ones."""
+Shown = str | int | bool | None
+
+_EXACT = Context(prec=100)
+_UNIT = Decimal("0.00001")
+_LIMIT = Decimal(10) ** 13
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A text of `$apply`, and what it makes of rows."""
+
+    text: str
+    make: Step
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Transformations, and the names of what is left in the end: `big` ones are 64-bit or more."""
+
+    steps: tuple[Transformation, ...]
+    big: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return "/".join(each.text for each in self.steps)
+
+    def rows(self, records: Sequence[Specimen]) -> list[Mapping[str, Shown]]:
+        """The rows as JSON has them; raises `Unfit` where a value on the way does not fit."""
+        rows: list[Row] = list(records)
+        for step in self.steps:
+            rows = step.make(rows, records)
+        return [
+            {name: _shown(value, big=name in self.big) for name, value in row.items()}
+            for row in rows
+        ]
+
+
+def _shown(value: Plain | None, *, big: bool) -> Shown:
+    if isinstance(value, Decimal):
+        return f"{value:f}".rstrip("0").rstrip(".") if value else "0"
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int):
+        return f"{value}" if big else value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _fitting(number: Decimal) -> Decimal:
+    """A Decimal that fits, unless it has more digits than are held."""
+    if abs(number) >= _LIMIT or number != number.quantize(_UNIT, context=_EXACT):
+        raise Unfit
+    return number
+
+
+def _sum(values: Sequence[Plain]) -> Plain | None:
+    if not values:
+        return None
+    total = Decimal(0)
+    for value in values:
+        total = _EXACT.add(total, Decimal(_number(value)))
+    return int(total) if isinstance(values[0], int) else _fitting(total)
+
+
+def _average(values: Sequence[Plain]) -> Plain | None:
+    if not values:
+        return None
+    # the sum as a whole number of the finest decimals that products have
+    units = sum(int(Decimal(_number(value)).scaleb(10, _EXACT)) for value in values)
+    quotient, rest = divmod(units, len(values) * 10**5)
+    twice = 2 * rest - len(values) * 10**5
+    if twice > 0 or (twice == 0 and quotient % 2):
+        quotient += 1
+    mean = Decimal(quotient).scaleb(-5, _EXACT)
+    return _fitting(mean)
+
+
+def _number(value: Plain) -> int | Decimal:
+    assert isinstance(value, int | Decimal)
+    return value
+
+
+def _ordered(value: Plain | None) -> tuple[bool, str | int | Decimal]:
+    """A key that sorts values of one type as the service does, null before the others."""
+    if value is None:
+        return False, 0
+    if isinstance(value, str | int | Decimal):
+        return True, value
+    return True, value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _least(values: Sequence[Plain]) -> Plain | None:
+    return min(values, key=_ordered, default=None)
+
+
+def _largest(values: Sequence[Plain]) -> Plain | None:
+    return max(values, key=_ordered, default=None)
+
+
+_METHODS: Mapping[str, Callable[[Sequence[Plain]], Plain | None]] = {
+    "sum": _sum,
+    "average": _average,
+    "min": _least,
+    "max": _largest,
+    "countdistinct": lambda values: len(set(values)),
+}
+_NUMERIC = ("sum", "average")
+_PRODUCT = "amount mul rate"
+
+
+def _operand(name: str, row: Row) -> Plain | None:
+    if name != _PRODUCT:
+        return row[name]
+    product = _EXACT.multiply(
+        Decimal(_number(row["amount"] or 0)), Decimal(_number(row["rate"] or 0))
+    )
+    if abs(product) >= _LIMIT:
+        raise Unfit
+    return product
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An aggregated value; without a method, the number of rows."""
+
+    alias: str
+    method: str = ""
+    operand: str = ""
+
+    @property
+    def text(self) -> str:
+        if not self.method:
+            return f"$count as {self.alias}"
+        return f"{self.operand} with {self.method} as {self.alias}"
+
+    def of(self, rows: Sequence[Row]) -> Plain | None:
+        if not self.method:
+            return len(rows)
+        values = [_operand(self.operand, row) for row in rows]
+        made = _METHODS[self.method]([each for each in values if each is not None])
+        if self.operand == _PRODUCT and isinstance(made, Decimal):
+            return _fitting(made)
+        return made
+
+
+def _grouping(keys: Sequence[str], items: Sequence[_Item]) -> Transformation:
+    aggregate = f"aggregate({','.join(each.text for each in items)})"
+    text = aggregate
+    if keys:
+        text = f"groupby(({','.join(keys)}){f',{aggregate}' if items else ''})"
+
+    def make(rows: Sequence[Row], _: Sequence[Specimen]) -> list[Row]:
+        groups: dict[tuple[Plain | None, ...], list[Row]] = {} if keys else {(): []}
+        for row in rows:
+            groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+        ordered = sorted(groups, key=lambda group: [_ordered(each) for each in group])
+        return [
+            {
+                **dict(zip(keys, group, strict=True)),
+                **{each.alias: each.of(groups[group]) for each in items},
+            }
+            for group in ordered
+        ]
+
+    return Transformation(text, make)
+
+
+def _above(name: str, least: int) -> Transformation:
+    def make(rows: Sequence[Row], _: Sequence[Specimen]) -> list[Row]:
+        held = [(row, row[name]) for row in rows]
+        return [row for row, value in held if value is not None and _number(value) > least]
+
+    return Transformation(f"filter({name} gt {least})", make)
+
+
+_CUTS = st.integers(0, 4).flatmap(
+    lambda count: st.sampled_from(
+        [
+            Transformation(f"top({count})", lambda rows, _: list(rows[:count])),
+            Transformation(f"skip({count})", lambda rows, _: list(rows[count:])),
+        ]
+    )
+)
+
+
+def _filtering(condition: Operand) -> Transformation:
+    def make(rows: Sequence[Row], records: Sequence[Specimen]) -> list[Row]:
+        # no pipeline filters by properties once they are aggregated: the rows are records
+        held = {each["code"]: condition.of(Scope(each, records, {})) for each in records}
+        return [row for row in rows if held[row["code"] or ""] is True]
+
+    return Transformation(f"filter({condition.text})", make)
+
+
+_KINDS: Mapping[str, str] = {
+    "rank": "whole",
+    "series": "text",
+    "amount": "decimal",
+    "rate": "decimal",
+    "text": "text",
+    "mirrored": "text",
+    "active": "boolean",
+    "reference": "guid",
+    "day": "date",
+    "moment": "instant",
+}
+"""The properties that are grouped by and aggregated, with their types."""
+
+_NUMBERS = ("whole", "decimal", "big")
+
+
+@st.composite
+def _items(draw: DrawFn, kinds: Mapping[str, str], prefix: str) -> list[tuple[_Item, str]]:
+    """Aggregated values of names with these types, each with the type that it has itself."""
+    found: list[tuple[_Item, str]] = []
+    for number in range(draw(st.integers(0, 3))):
+        alias = f"{prefix}{number}"
+        numbers = [name for name, kind in kinds.items() if kind in _NUMBERS]
+        products = [_PRODUCT] if {"amount", "rate"} <= set(kinds) else []
+        operand = draw(st.sampled_from(["", *kinds, *numbers * 2, *products]))
+        kind = "decimal" if operand == _PRODUCT else kinds.get(operand, "")
+        methods = [each for each in _METHODS if each not in _NUMERIC]
+        if kind in _NUMBERS:
+            methods += _NUMERIC * 3
+        method = draw(st.sampled_from(methods)) if operand else ""
+        if method == "sum":
+            kind = "decimal" if kind == "decimal" else "big"
+        elif method == "average":
+            kind = "decimal"
+        elif method in ("countdistinct", ""):
+            kind = "big"
+        found.append((_Item(alias, method, operand), kind))
+    return found
+
+
+@st.composite
+def _groupings(
+    draw: DrawFn, kinds: Mapping[str, str], prefix: str
+) -> tuple[Transformation, dict[str, str]]:
+    """A grouping of rows whose names have these types, and the types of what is left."""
+    # few keys of few values, so that groups have several rows
+    often = [each for each in ("active", "reference", "series") if each in kinds]
+    names = st.sampled_from([*sorted(kinds), *often * 4])
+    keys: list[str] = draw(st.lists(names, max_size=2, unique=True))
+    items = draw(_items(kinds, prefix))
+    if not keys and not items:
+        items = [(_Item(f"{prefix}n"), "big")]
+    left = {key: kinds[key] for key in keys} | {item.alias: kind for item, kind in items}
+    return _grouping(keys, [item for item, _ in items]), left
+
+
+@st.composite
+def _pipelines(draw: DrawFn) -> Pipeline:
+    steps: list[Transformation] = []
+    steps += draw(st.lists(CONDITIONS.map(_filtering), max_size=2))
+    kinds: dict[str, str] = dict(_KINDS)
+    for prefix in draw(st.sampled_from(["a", "ab", "abc"])):
+        grouping, kinds = draw(_groupings(kinds, prefix))
+        steps.append(grouping)
+        numbers = [name for name, kind in kinds.items() if kind in _NUMBERS]
+        if numbers and draw(st.integers(0, 2)) == 0:
+            steps.append(_above(draw(st.sampled_from(numbers)), draw(st.integers(-2, 3))))
+        if draw(st.integers(0, 2)) == 0:
+            steps.append(draw(_CUTS))
+    big = frozenset(name for name, kind in kinds.items() if kind == "big")
+    return Pipeline(tuple(steps), big)
+
+
+PIPELINES: SearchStrategy[Pipeline] = _pipelines()
+"""Pipelines that end in an aggregated result, in the order of what it is grouped by."""
