@@ -333,7 +333,5 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
 
     run_state_machine_as_test(
         OfService,
-        settings=settings(
-            max_examples=50, stateful_step_count=50, deadline=None, derandomize=True
-        ),
+        settings=settings(max_examples=50, stateful_step_count=50, deadline=None, derandomize=True),
     )
