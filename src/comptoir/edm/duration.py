@@ -6,8 +6,7 @@ from datetime import time
 from typing_extensions import override
 
 from comptoir.edm.number import SCALE, decimal_text
-from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
-from comptoir.jsonvalue import Json
+from comptoir.edm.primitive import JsonSchema, Stored, ValueFault, Wire, WrittenType
 
 _TIME = re.compile(r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,20}))?)?", re.ASCII)
 _DURATION = re.compile(
@@ -26,7 +25,7 @@ DAY = 24 * _HOUR
 """A day as durations are stored."""
 
 
-class TimeOfDay(PrimitiveType):
+class TimeOfDay(WrittenType):
     """A time of day as `HH:MM:SS.fff`; digits past milliseconds are cut."""
 
     edm_name = "Edm.TimeOfDay"
@@ -38,12 +37,6 @@ class TimeOfDay(PrimitiveType):
     @override
     def json_schema(self) -> JsonSchema:
         return {"type": "string", "format": "time"}
-
-    @override
-    def from_json(self, value: Json) -> Stored:
-        if not isinstance(value, str):
-            raise self.wrong_kind(value)
-        return self.from_text(value)
 
     @override
     def from_text(self, text: str) -> Stored:
@@ -60,7 +53,7 @@ class TimeOfDay(PrimitiveType):
         return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
-class Duration(PrimitiveType):
+class Duration(WrittenType):
     """A span of days and less (XML Schema `dayTimeDuration`), in hundred-thousandths of a second.
 
     So it has the range of a Decimal, which its seconds are.
@@ -75,12 +68,6 @@ class Duration(PrimitiveType):
     @override
     def json_schema(self) -> JsonSchema:
         return {"type": "string", "format": "duration"}
-
-    @override
-    def from_json(self, value: Json) -> Stored:
-        if not isinstance(value, str):
-            raise self.wrong_kind(value)
-        return self.from_text(value)
 
     @override
     def from_text(self, text: str) -> Stored:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
+from typing_extensions import override
 
 from comptoir.jsonvalue import Json, json_kind
 
@@ -108,3 +109,13 @@ class PrimitiveType(ABC):
         if value is None:
             return ValueFault(f"is never null. Send {self.no_value} to clear it.")
         return ValueFault(f"must be {self.expected}, but {json_kind(value)} was sent.")
+
+
+class WrittenType(PrimitiveType):
+    """A primitive type whose wire form is text, the same as its text form."""
+
+    @override
+    def from_json(self, value: Json) -> Stored:
+        if not isinstance(value, str):
+            raise self.wrong_kind(value)
+        return self.from_text(value)

@@ -4,7 +4,7 @@ import re
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
+from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire, WrittenType
 from comptoir.jsonvalue import Json
 
 NO_GUID = "00000000-0000-0000-0000-000000000000"
@@ -16,7 +16,7 @@ def is_guid(text: str) -> bool:
     return _GUID.fullmatch(text) is not None
 
 
-class Guid(PrimitiveType):
+class Guid(WrittenType):
     """A UUID (RFC 9562) in lower case; the all-zero one is no reference."""
 
     edm_name = "Edm.Guid"
@@ -32,12 +32,6 @@ class Guid(PrimitiveType):
     @override
     def is_no_key(self, stored: Stored) -> bool:
         return stored == NO_GUID
-
-    @override
-    def from_json(self, value: Json) -> Stored:
-        if not isinstance(value, str):
-            raise self.wrong_kind(value)
-        return self.from_text(value)
 
     @override
     def from_text(self, text: str) -> Stored:

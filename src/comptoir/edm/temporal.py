@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault
-from comptoir.jsonvalue import Json
+from comptoir.edm.primitive import JsonSchema, Stored, ValueFault, WrittenType
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(
@@ -17,13 +16,8 @@ _INSTANT = re.compile(
 )
 
 
-class _Temporal(PrimitiveType):
+class _Temporal(WrittenType):
     form: str
-
-    def from_json(self, value: Json) -> Stored:
-        if not isinstance(value, str):
-            raise self.wrong_kind(value)
-        return self.from_text(value)
 
     def _malformed(self, text: str) -> ValueFault:
         return ValueFault(f"must be {self.expected} such as {self.form}, but {text[:40]!r} is not.")

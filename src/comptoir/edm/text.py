@@ -7,8 +7,7 @@ from typing import cast
 
 from typing_extensions import override
 
-from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault
-from comptoir.jsonvalue import Json
+from comptoir.edm.primitive import JsonSchema, Stored, ValueFault, WrittenType
 
 UNIQUE_TEXT_LENGTH = 100
 """The most characters of a text that stands in a key or a unique rule."""
@@ -17,7 +16,7 @@ TEXT_LENGTH = 4_000
 """The most characters of any other text."""
 
 
-class Text(PrimitiveType):
+class Text(WrittenType):
     """Text of up to `max_length` characters; NUL and lone surrogates are refused."""
 
     edm_name = "Edm.String"
@@ -35,12 +34,6 @@ class Text(PrimitiveType):
     def json_schema(self) -> JsonSchema:
         limit = {} if self.max_length is None else {"maxLength": self.max_length}
         return {"type": "string", **limit}
-
-    @override
-    def from_json(self, value: Json) -> Stored:
-        if not isinstance(value, str):
-            raise self.wrong_kind(value)
-        return self.from_text(value)
 
     @override
     def from_text(self, text: str) -> Stored:
