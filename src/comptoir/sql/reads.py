@@ -10,7 +10,7 @@ from comptoir.plan.read import CountPlan, OrderKey, PagePlan, RecordPlan, Within
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level, SqlValue
-from comptoir.sql.prepared import BLANK, Prepared, Query, constant, kept, named, prepare
+from comptoir.sql.prepared import BLANK, Kept, Prepared, Query, constant, named, prepare
 from comptoir.sql.records import (
     Beside,
     RecordLevels,
@@ -45,9 +45,9 @@ class ReadStatements:
         self._dialect = dialect
         self._levels = RecordLevels(tables, functions)
         self._records = {each: self._build_record((each, ())) for each in model.sets}
-        self._computed: dict[RecordShape, Prepared] = {}
-        self._pages: dict[PageShape, Prepared] = {}
-        self._counts: dict[CountShape, Prepared] = {}
+        self._computed = Kept(self._build_record)
+        self._pages = Kept(self._build_page)
+        self._counts = Kept(self._build_count)
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
@@ -55,7 +55,7 @@ class ReadStatements:
         if not plan.computed:
             return self._records[plan.entity_set].query(company, plan.key)
         shape = (plan.entity_set, beside_of(plan.computed))
-        prepared = kept(self._computed, shape, self._build_record)
+        prepared = self._computed[shape]
         return prepared.query(company, plan.key, *values_beside(plan.computed))
 
     def page(self, plan: PagePlan) -> Query:
@@ -69,7 +69,7 @@ class ReadStatements:
         seeks, skips = plan.seek is not None, plan.skip > 0
         held = (where.condition, len(where.values) if beside or term_values else 0)
         shape = (plan.entity_set, held, keys, names, beside, terms, seeks, skips)
-        prepared = kept(self._pages, shape, self._build_page)
+        prepared = self._pages[shape]
         return prepared.query(
             company,
             plan.limit,
@@ -89,7 +89,7 @@ class ReadStatements:
         beside = beside_of(plan.computed)
         held = (plan.where.condition, len(plan.where.values))
         shape = (plan.entity_set, held, keys, _names(plan.within), beside)
-        prepared = kept(self._counts, shape, self._build_count)
+        prepared = self._counts[shape]
         return prepared.query(
             company,
             *_values(plan.within),

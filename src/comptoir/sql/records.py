@@ -17,7 +17,7 @@ from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 _VERSION: Name = (-1, VERSION)
 
 
-class Term(msgspec.Struct, frozen=True):
+class Term(msgspec.Struct, frozen=True, gc=False):
     """The shape of an expression to sort by, and how many values it has."""
 
     value: Value

@@ -4,6 +4,7 @@ from comptoir.plan.bound import Junction, Value
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.lengths import Lengths
 from comptoir.plan.expressions.pairs import PairBinder
 from comptoir.plan.faults import FILTER
 from comptoir.plan.read import Where
@@ -20,9 +21,17 @@ def bind_filter(grounds: Grounds, text: str) -> Where:
     names = computed_names(grounds.computed)
     binder = Binder(grounds.model, grounds.entity_set, FILTER, names, nested=grounds.nested)
     if pair_filter is None:
-        return Where(binder.condition(node).value, tuple(binder.slots.values))
+        condition = binder.condition(node).value
+        _check_lengths(grounds, condition, binder)
+        return Where(condition, tuple(binder.slots.values))
     pairs = PairBinder(pair_filter)
     conditions: list[Value] = [binder.condition(other).value for other in pairs.split(node)]
     conditions += pairs.bind(binder.slots)
     condition = conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))
+    _check_lengths(grounds, condition, binder)
     return Where(condition, tuple(binder.slots.values))
+
+
+def _check_lengths(grounds: Grounds, condition: Value, binder: Binder) -> None:
+    lengths = Lengths(grounds.model, FILTER, binder.slots.values, grounds.computed)
+    lengths.longest(condition, 0)
