@@ -234,3 +234,15 @@ def test_aliases_do_not_multiply_without_bound(stocked: Company) -> None:
     error = refusal(stocked.get("salesPricesExt", query), BAD, "$apply")
 
     assert "larger than 2500 parts" in error.message
+
+
+def test_texts_are_not_joined_without_end(company: Company) -> None:
+    """Each stage doubles a text, by whatever name the one before gave it."""
+    doubled = "/".join(f"compute(concat(t{n},t{n}) as t{n + 1})" for n in range(1, 8))
+    aggregated = "aggregate(displayName with max as t1)"
+
+    for first in ("compute(displayName as t1)", aggregated):
+        answer = company.get("itemsExt", {"$apply": f"{first}/{doubled}"})
+
+        error = refusal(answer, "BadRequest_MethodNotImplemented", "$apply")
+        assert "more than 64000 characters" in error.message

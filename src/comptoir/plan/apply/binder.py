@@ -24,6 +24,7 @@ from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE, WORDS, Typed, typed_property
+from comptoir.plan.expressions.lengths import Lengths
 from comptoir.plan.expressions.orders import names_one, unlimited
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import name_of
@@ -75,6 +76,7 @@ class PipelineBinder:
         self._slots = Slots()
         self._stages: list[Stage] = []
         self._names: dict[str, Typed] = {}
+        self._lengths: dict[str, float] = {}
         self._aggregated = False
         self._searches = False
         self._hidden = 0
@@ -140,9 +142,11 @@ class PipelineBinder:
                 pass
 
     def _filter(self, node: FilterBy) -> None:
-        condition = self._resolved(node.condition)
+        resolved = self._resolved(node.condition)
         pairs = None if self._aggregated else self._set.pair_filter
-        self._narrow(bind_condition(self._binder(), condition, pairs, self.option))
+        condition = bind_condition(self._binder(), resolved, pairs, self.option)
+        self._measured(condition, node.position)
+        self._narrow(condition)
 
     def _search(self, node: SearchFor) -> None:
         if self._aggregated:
@@ -153,6 +157,7 @@ class PipelineBinder:
     def _compute(self, items: Sequence[ComputeItem]) -> None:
         added: list[tuple[str, Value]] = []
         found: dict[str, Typed] = {}
+        longest: dict[str, float] = {}
         for item in items:
             self._check_name(item.alias, item.position)
             node = self._resolved(item.expression)
@@ -161,10 +166,17 @@ class PipelineBinder:
                 raise unsupported(self.option, node.position, "a record as a computed value")
             if typed.kind is WORDS and names_one(self._unlimited, node):
                 self._unlimited.add(item.alias)
+            longest[item.alias] = self._measured(typed.value, item.position)
             added.append((item.alias, typed.value))
             found[item.alias] = _named(item.alias, typed)
         self._stages.append(Extended(tuple(added)))
         self._names.update(found)
+        self._lengths.update(longest)
+
+    def _measured(self, value: Value, position: int) -> float:
+        """How long a value may be as text; raises `Refusal` (501) where that is too much."""
+        lengths = Lengths(self._grounds.model, self.option, self._slots.values, known=self._lengths)
+        return lengths.longest(value, position)
 
     def _sort(self, node: OrderBy) -> None:
         terms: list[OrderTerm] = []
@@ -175,6 +187,7 @@ class PipelineBinder:
             typed = self._binder().value(expression)
             if typed.kind is NOTHING:
                 continue
+            self._measured(typed.value, item.position)
             name = typed.value.name if isinstance(typed.value, Field) else None
             if name is None:
                 # no property and no alias has such a name
@@ -213,6 +226,7 @@ class PipelineBinder:
 
     def _regroup(self, keys: Mapping[str, Typed], node: AggregateInto | None) -> None:
         aggregations: list[Aggregation] = []
+        longest: dict[str, float] = {}
         found = {name: _named(name, typed) for name, typed in keys.items()}
         heads = {name.partition("/")[0] for name in keys}
         for item in () if node is None else node.items:
@@ -221,11 +235,14 @@ class PipelineBinder:
                 raise self._taken(item.alias, item.position)
             expression = None if item.expression is None else self._resolved(item.expression)
             aggregation, typed = bind_aggregate(self._scope(), item, expression, grouped=bool(keys))
+            if aggregation.operand is not None:
+                longest[item.alias] = self._measured(aggregation.operand, item.position)
             aggregations.append(aggregation)
             found[item.alias] = typed
         values = tuple([(name, typed.value) for name, typed in keys.items()])
         self._stages.append(Grouped(values, tuple(aggregations)))
         self._names = found
+        self._lengths.update(longest)
         self._aggregated = True
         self._order = ()
         self._identity = tuple([_term(name, found[name]) for name in keys])
