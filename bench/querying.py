@@ -42,8 +42,8 @@ class Querying:
         self._large = large
         self._folder = folder
         self._core = cores.server
-        # a third of the time shows as much
-        self._seconds = max(1, seconds / 3)
+        # what is sent one behind the other varies less, so a part of the time shows as much
+        self._seconds = max(0.5, seconds / 6)
         self._wrk = Wrk(cores.load)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._contacts = [each for each in large.contacts if each["companyNumber"]]
