@@ -12,7 +12,9 @@ import floor
 import msgspec
 from company import CONTACTS, CUSTOMERS, PRICES, Measured, copied
 from figures import Comparison, Figure, Single
+from large import Large
 from processes import Cores, Server, on_core, program_beside, python_command, running
+from querying import Querying
 from searching import Searching
 from wrk import Run, Scenario, Wrk
 
@@ -127,7 +129,10 @@ class Measurements:
             f"a create in a batch of {BATCH}", "µs", "µs, alone", at_most=1
         )
         self._load = Comparison("load 20,000 customers", "s", "s, bare driver", 5)
-        self._searching = Searching(measured, folder, cores, seconds)
+        self._large = Large.prepared(folder)
+        token = measured.token
+        self._searching = Searching(self._large, token, folder, cores, seconds)
+        self._querying = Querying(self._large, token, folder, cores, seconds)
 
     def __enter__(self) -> "Measurements":
         """Start the servers; they stop at the end of the block."""
@@ -139,7 +144,8 @@ class Measurements:
         alone = python_command(HERE / "each_alone.py", *options, "--database", copy)
         self._service = self._start("the service", plain, core)
         self._alone = self._start("the service, each write alone", alone, core)
-        self._searching.start(self._stack)
+        self._asked = self._large.serve(self._stack, self._cores)
+        self._querying.start(self._stack, self._asked)
         self._bare = {}
         held = self._scenarios
         for scenario in (held.read, held.price, held.price_again, held.update):
@@ -168,8 +174,14 @@ class Measurements:
             self._read_batch,
             self._create_batch,
             self._load,
+            *self._querying.figures,
             *self._searching.figures,
         ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not measured, and why."""
+        return self._querying.notes
 
     @property
     def shares(self) -> list[float]:
@@ -199,8 +211,10 @@ class Measurements:
         self._beside_pages()
         yield "batches"
         self._batched()
+        yield "querying"
+        self._querying.measure(self._asked)
         yield "searching"
-        self._searching.measure()
+        self._searching.measure(self._asked)
         yield "loading"
         self._loading()
 

@@ -82,6 +82,8 @@ def _measure(arguments: argparse.Namespace, folder: Path, cores: Cores) -> None:
     figures, shares = measurements.figures, measurements.shares
     for line in table(figures):
         print(line)
+    for note in measurements.notes:
+        print(note)
     machine: dict[str, str | float] = {
         "processor": _processor(),
         "python": platform.python_version(),

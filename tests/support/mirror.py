@@ -1,42 +1,74 @@
 """A client that holds a copy of a collection, and follows its delta links."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 import httpx
 
-from support.client import Record
-from support.office import Company
+from support.client import Client, Query, Record
+
+Shown = Mapping[str, object]
+Addressing = Callable[[Shown], str]
+"""The path of a record below the client's root."""
 
 
 class Mirror:
-    """What a client holds that reads a collection once and follows its delta links from then on."""
+    """What a client holds that reads a collection once and follows its delta links from then on.
 
-    def __init__(self, company: Company, path: str, query: str = "", page_size: int = 100) -> None:
-        self._company = company
-        self._path = path
+    `held` are the records by their addresses, `told` what the last pass told of, in order.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        path: str,
+        query: Query = "",
+        page_size: int = 100,
+        address: Addressing | None = None,
+    ) -> None:
+        self._client = client
+        self._address = address or (lambda record: f"{path}({record['id']})")
         self._wishes = {"Prefer": f"odata.track-changes,odata.maxpagesize={page_size}"}
         self.held: dict[str, Record] = {}
         self.told: list[str] = []
-        self.link = self._follow(company.get(path, query, self._wishes))
+        self.link = ""
+        self.is_between_pages = False
+        self._take(client.get(path, query, self._wishes))
+        self.finish()
 
     def catch_up(self) -> None:
-        self.told = []
-        self.link = self._follow(self._company.follow(self.link, self._wishes))
+        """Follow the delta link, and all pages behind it."""
+        self.turn()
+        self.finish()
 
-    def _follow(self, answer: httpx.Response) -> str:
-        while True:
-            assert answer.status_code == 200, answer.text
-            assert "track-changes" in answer.headers.get("preference-applied", "track-changes")
-            body = answer.json()
-            for entry in body["value"]:
-                self._take(entry)
-            if "@odata.deltaLink" in body:
-                return str(body["@odata.deltaLink"])
-            answer = self._company.follow(body["@odata.nextLink"], self._wishes)
+    def turn(self) -> None:
+        """Follow one link: to the next page, or to what has changed since the last one."""
+        if not self.is_between_pages:
+            self.told = []
+        self._take(self._client.follow(self.link, self._wishes))
 
-    def _take(self, entry: Record) -> None:
+    def finish(self) -> None:
+        """Read the pages that are left."""
+        while self.is_between_pages:
+            self.turn()
+
+    def mirrored(self, records: Sequence[Shown]) -> Mapping[str, Shown]:
+        """Records as a mirror of them holds them."""
+        return {f"{self._client.root}/{self._address(record)}": record for record in records}
+
+    def _take(self, answer: httpx.Response) -> None:
+        assert answer.status_code == 200, answer.text
+        assert "track-changes" in answer.headers.get("preference-applied", "track-changes")
+        body = answer.json()
+        for entry in body["value"]:
+            self._hold(entry)
+        self.is_between_pages = "@odata.deltaLink" not in body
+        self.link = body["@odata.nextLink" if self.is_between_pages else "@odata.deltaLink"]
+
+    def _hold(self, entry: Record) -> None:
         if "reason" in entry and str(entry["@odata.context"]).endswith("/$deletedEntity"):
             key = str(entry["id"])
             self.held.pop(key, None)
         else:
-            key = f"{self._company.root}/{self._path}({entry['id']})"
+            [key] = self.mirrored([entry])
             self.held[key] = entry
         self.told.append(key)

@@ -1,0 +1,86 @@
+"""The company that is searched and asked: medium, with 100,000 contacts and 200,000 prices."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+from company import CONTACTS, PRICES, add_company, load, settings_in, write_rows
+from processes import Cores, Server, program_beside, running
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.samples import SampleSize, sample_company
+from comptoir.store.migrate import migrate
+
+ITEMS = "itemsExt"
+_LOADED = (CONTACTS, ITEMS, PRICES)
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A company in a database of its own, with its contacts and items as they were loaded.
+
+    `indexing` is what it took to make the search index, in µs of CPU for each contact.
+    """
+
+    settings: Settings
+    company_id: str
+    contacts: Sequence[dict[str, str]]
+    items: Sequence[dict[str, str]]
+    prices: int
+    indexing: float
+
+    @classmethod
+    def prepared(cls, folder: Path) -> "Large":
+        """Load and index it, into a database in a folder."""
+        return asyncio.run(_prepared(folder))
+
+    @property
+    def path(self) -> str:
+        """The path of the company below the server's root."""
+        return f"{self.settings.base_path}/companies({self.company_id})"
+
+    def serve(self, stack: ExitStack, cores: Cores) -> Server:
+        """Start a server of it, which stops with the stack."""
+        options = ["--port", "0", "--host", "127.0.0.1", "--keys", self.settings.keys]
+        command = [program_beside("comptoir"), "serve", *options]
+        command += ["--database", self.settings.database]
+        return stack.enter_context(running("the service, large", command, cores.server))
+
+
+async def _prepared(folder: Path) -> Large:
+    settings = settings_in(folder, "large.db")
+    migrate(settings.database, MODEL)
+    store = open_store(settings)
+    held: dict[str, Sequence[dict[str, str]]] = {}
+    try:
+        company = await add_company(store)
+        for table in sample_company(SampleSize.MEDIUM):
+            if table.entity_set not in _LOADED:
+                continue
+            rows = list(table.rows)
+            file = write_rows(folder / f"large-{table.entity_set}.csv", table.columns, rows)
+            report = await load(store, company, table.entity_set, file)
+            if report.refused:
+                raise ValueError(f"{file}: {report.faults[0]}")
+            held[table.entity_set] = [dict(zip(table.columns, row, strict=True)) for row in rows]
+        before = process_time()
+        await store.catch_up(company, MODEL.by_name[CONTACTS])
+        used = process_time() - before
+    finally:
+        await store.close()
+    contacts = held[CONTACTS]
+    return Large(
+        settings,
+        company.id,
+        contacts,
+        held[ITEMS],
+        len(held[PRICES]),
+        used / len(contacts) * 1e6,
+    )

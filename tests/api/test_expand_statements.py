@@ -1,0 +1,75 @@
+"""Related records are read by one statement for all records of a page, not by one for each."""
+
+import pytest
+
+from support.client import Record, encoded
+from support.office import Company
+from support.service import Service
+from support.statements import traced
+
+MANY = 100
+
+
+@pytest.fixture(scope="module")
+def shop(service: Service) -> Company:
+    """Items with two prices and a translation each; a firm for each ten persons."""
+    company = service.new_company()
+    numbers = [f"I{number:03d}" for number in range(MANY)]
+    company.load("itemsExt", *({"number": number} for number in numbers))
+    prices: list[Record] = [
+        {"entryNo": at, "assetType": "Item", "assetNumber": numbers[at % MANY]}
+        for at in range(1, 2 * MANY + 1)
+    ]
+    company.load("salesPricesExt", *prices)
+    company.load(
+        "itemTranslationsExt",
+        *({"itemNo": number, "languageCode": "DEU", "description": "x"} for number in numbers),
+    )
+    company.load(
+        "contactsExt",
+        *(
+            {"number": f"F{at}", "type": "Company", "displayName": "Firm", "companyNumber": ""}
+            for at in range(MANY // 10)
+        ),
+        *(
+            {
+                "number": f"P{at}",
+                "type": "Person",
+                "displayName": "Person",
+                "companyNumber": f"F{at % (MANY // 10)}",
+            }
+            for at in range(MANY)
+        ),
+    )
+    return company
+
+
+def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
+    """How many statements read records for an answer."""
+    query = encoded(options)
+    # first it is found out what takes long, and the connections for that are opened
+    company.get(path, query)
+    with traced() as statements:
+        answer = company.get(path, query)
+    assert len(answer.json()["value"]) == options["$top"], answer.text
+    return sum(each.startswith(("SELECT", "WITH")) for each in statements)
+
+
+@pytest.mark.parametrize(
+    ("path", "expand", "added"),
+    [
+        ("itemsExt", "prices", 1),
+        ("itemsExt", "prices,translations", 2),
+        ("itemsExt", "prices($filter=unitPrice ge 0;$orderby=unitPrice;$top=1)", 1),
+        ("itemsExt", "prices/$count", 1),
+        ("itemsExt", "prices($count=true)", 2),
+        ("contactsExt", "company($expand=people($expand=company))", 3),
+    ],
+)
+def test_many_records_take_no_more_statements_than_a_few(
+    path: str, expand: str, added: int, shop: Company
+) -> None:
+    for top in (2, MANY):
+        plain = reads(shop, path, {"$top": top})
+
+        assert reads(shop, path, {"$top": top, "$expand": expand}) == plain + added
