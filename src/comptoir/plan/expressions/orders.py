@@ -8,9 +8,9 @@ from comptoir.plan.bound import Field
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
-from comptoir.plan.expressions.kinds import NOTHING, WIDE
+from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE
 from comptoir.plan.expressions.terms import name_of
-from comptoir.plan.faults import ORDERBY, unsupported
+from comptoir.plan.faults import ORDERBY, misused, unsupported
 from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
 from comptoir.request.expression import parse_orderby
 from comptoir.request.expression.tree import Node, Path, walk
@@ -35,6 +35,12 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
             raise unsupported(ORDERBY, node.position, f"sorting by {name_of(node)}")
         binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
+        if typed.kind is RECORD:
+            raise misused(
+                ORDERBY,
+                node.position,
+                f"{name_of(node)} is a record, and records have no order. Sort by a property.",
+            )
         value = typed.value
         if isinstance(value, Field) and value.name in entity_set.type.by_name:
             keys.setdefault(value, OrderKey(value.name, item.descending))
