@@ -123,8 +123,8 @@ def test_times_and_guids_are_sorted(name: str, ordered: list[str], company: Comp
         ("tolower(5)", "BadRequest_InvalidRequestUrl"),
         ("code add 1", "BadRequest_InvalidRequestUrl"),
         ("hassubset([1],[1])", "BadRequest_MethodNotImplemented"),
-        ("code/length", "BadRequest_MethodNotImplemented"),
-        ("$it", "BadRequest_MethodNotImplemented"),
+        ("code/length", "BadRequest_InvalidRequestUrl"),
+        ("$it", "BadRequest_InvalidRequestUrl"),
     ],
 )
 def test_an_order_that_cannot_be_is_refused(order: str, code: str, stocked: Company) -> None:

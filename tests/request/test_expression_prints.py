@@ -28,11 +28,14 @@ from comptoir.request.expression import (
 
 WORDS = ["eq", "and", "or", "in", "has", "not", "add", "sub", "div", "divby", "asc", "desc", "any"]
 WORDS += ["all", "case", "null_", "INFO", "INF_", "NaN1", "E1", "e5", "duration", "guid", "a", "b"]
-LITERAL_WORDS = {"null", "true", "false", "INF", "NaN", "True", "False", "TRUE", "FALSE"}
+LITERAL_WORDS = {"null", "INF", "NaN"}
+TRUTH_WORDS = {"true", "false"}
 
 names = st.one_of(
     st.sampled_from(WORDS),
-    st.from_regex(r"\A[^\W\d]\w{0,6}\Z").filter(lambda name: name not in LITERAL_WORDS),
+    st.from_regex(r"\A[^\W\d]\w{0,6}\Z").filter(
+        lambda name: name not in LITERAL_WORDS and name.lower() not in TRUTH_WORDS
+    ),
 )
 qualified = st.builds("{}.{}".format, names, names)
 collections = st.builds(

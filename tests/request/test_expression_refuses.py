@@ -46,7 +46,7 @@ def test_long_findings_are_cut() -> None:
         ("a eq )", 6, "but found `)`. A value is missing"),
         ("()", 2, "A value is missing"),
         ("f(a,)", 5, "A value is missing"),
-        ("a in ()", 7, "A value is missing"),
+        ("a in (,)", 7, "A value is missing"),
         ("a in -b", 6, "expected a value after `in`"),
         ("a eq 'x", 6, "Close the text with `'`"),
         ("'", 1, "Close the text with `'`"),

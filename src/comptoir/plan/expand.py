@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import NAMESPACE, EntitySet, Model
+from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.grounds import AliasTexts, Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported
 from comptoir.plan.pages import Page, bind_page
-from comptoir.plan.select import bind_select
+from comptoir.plan.select import astray, bind_select, own_path
 from comptoir.plan.target import Company
 from comptoir.request.expand import (
     EXPAND,
@@ -87,10 +87,10 @@ class ExpandBinder:
         kind = entity_set.type
         if item.path == _STAR:
             return kind.navigation
-        path = item.path
-        if len(path) > 1 and path[0] == f"{NAMESPACE}.{kind.name}":
-            path = path[1:]
+        path = own_path(kind, item.path)
         if len(path) > 1:
+            if path[0] not in kind.related:
+                raise astray(kind, EXPAND, item.position, path)
             raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
         navigation = kind.related.get(path[0])
         if navigation is None:

@@ -22,6 +22,11 @@ def unsupported(option: str, position: int, construct: str) -> Refusal:
     )
 
 
+def no_further(option: str, position: int, name: str, path: str) -> Refusal:
+    """400: a path that goes on behind a property, which is a plain value."""
+    return misused(option, position, f"{name[:100]} is a value, in which {path[:100]} is nothing.")
+
+
 def unknown_name(option: str, position: int, name: str, what: str, known: Iterable[str]) -> Refusal:
     """400: a name that nothing has, with the nearest that something has."""
     near = get_close_matches(name[:100], known, n=1)

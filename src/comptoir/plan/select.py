@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 
 from comptoir.edm.entity import EntityType
 from comptoir.edm.model import NAMESPACE
+from comptoir.errors import Refusal
 from comptoir.plan.apply.stages import ResultColumn
-from comptoir.plan.faults import unknown_name, unsupported
+from comptoir.plan.faults import misused, no_further, unknown_name, unsupported
 from comptoir.request.select import SELECT, SelectItem, parse_select
 
 
@@ -19,7 +20,7 @@ def bind_select(
     names: set[str] = set()
     everything = False
     for item in parse_select(text):
-        name = _name(kind, item)
+        name = _name(kind, item, computed)
         if item.all:
             everything = True
         elif name in kind.by_name or name in computed:
@@ -28,14 +29,6 @@ def bind_select(
             known = [*kind.by_name, *kind.related, *computed]
             raise unknown_name(SELECT, item.position, name, f"property of {kind.name}", known)
     return None if everything else frozenset(names)
-
-
-def _name(kind: EntityType, item: SelectItem) -> str:
-    path = item.path[1:] if item.path[0] == f"{NAMESPACE}.{kind.name}" else item.path
-    if len(path) != 1:
-        name = "/".join(item.path)[:100]
-        raise unsupported(SELECT, item.position, f"selecting {name}, beyond the record itself")
-    return path[0]
 
 
 def bind_result_select(columns: Sequence[ResultColumn], text: str) -> frozenset[str] | None:
@@ -58,3 +51,36 @@ def bind_result_select(columns: Sequence[ResultColumn], text: str) -> frozenset[
             what = "property of the aggregated result"
             raise unknown_name(SELECT, item.position, name, what, known)
     return None if everything else frozenset(names)
+
+
+def _name(kind: EntityType, item: SelectItem, computed: Collection[str]) -> str:
+    path = own_path(kind, item.path)
+    if len(path) == 1:
+        return path[0]
+    if path[0] in kind.related:
+        shown = "/".join(item.path)[:100]
+        raise unsupported(SELECT, item.position, f"selecting {shown}, beyond the record itself")
+    raise astray(kind, SELECT, item.position, path, computed)
+
+
+def own_path(kind: EntityType, path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path without a cast to the type that a record of `kind` has anyway."""
+    return path[1:] if len(path) > 1 and path[0] == f"{NAMESPACE}.{kind.name}" else path
+
+
+def astray(
+    kind: EntityType,
+    option: str,
+    position: int,
+    path: tuple[str, ...],
+    computed: Collection[str] = (),
+) -> Refusal:
+    """400: a path of several names that does not begin with a navigation property of `kind`."""
+    first = path[0]
+    if first in kind.by_name or first in computed:
+        return no_further(option, position, first, "/".join(path))
+    if "." in first:
+        message = f"{first[:100]} is not the type of a {NAMESPACE}.{kind.name}."
+        return misused(option, position, message)
+    known = [*kind.by_name, *kind.related, *computed]
+    return unknown_name(option, position, first, f"property of {kind.name}", known)

@@ -12,6 +12,7 @@ _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
     r"(?:([A-Za-z_]\w*)=)?(?:'([^']*+(?:''[^']*+)*+)'|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
+_WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
 _UNCLOSED = "a quote is not closed; inside a text it is doubled, ('O''Neil')"
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
@@ -42,7 +43,8 @@ class KeyPart(msgspec.Struct, frozen=True):
 class Segment(msgspec.Struct, frozen=True):
     """One segment of a path: a name and, in parentheses, the parts of a key.
 
-    `expression` is what stands in the parentheses of `$filter(…)` instead.
+    `expression` is what stands in the parentheses of `$filter(…)` or `$crossjoin(…)` instead. The
+    call of a function without arguments has a key of no parts.
     """
 
     name: str
@@ -85,8 +87,10 @@ def _segment(text: str) -> Segment:
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
-    if name == "$filter":
+    if name in _WITHOUT_KEY:
         return Segment(name, None, predicate)
+    if not predicate and "." in name:
+        return Segment(name, ())
     return Segment(name, _key(decoded, predicate))
 
 

@@ -18,6 +18,7 @@ from comptoir.response.shape import ADDRESS
 from comptoir.service.context import (
     COLLECTING,
     COUNTING,
+    REFERRING,
     Context,
     Runtime,
     allow_options,
@@ -59,8 +60,7 @@ class Collections:
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        options = parse_options(context.request.query)
-        allow_options(options, COLLECTING - {"$apply"}, "references")
+        allow_options(parse_options(context.request.query), REFERRING, "references")
         records = record_writer(context.entity_set, context.records.form, ADDRESS)
         subset = await self._subset(context)
         return await self.page(msgspec.structs.replace(context, records=records), subset)

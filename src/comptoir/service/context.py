@@ -121,6 +121,9 @@ COLLECTING = frozenset(
 )
 """The query options that a collection takes."""
 
+REFERRING = COLLECTING - {"$apply", "$expand", "$select"}
+"""The query options that a collection of references takes: they have no fields to choose."""
+
 VIEWING = frozenset({"$compute", "$expand", "$format", "$select"})
 """The query options that a single record takes."""
 

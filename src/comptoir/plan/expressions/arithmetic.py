@@ -21,7 +21,7 @@ from comptoir.plan.expressions.kinds import (
     Kind,
     Typed,
 )
-from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
 from comptoir.request.expression.tree import Binary, BinaryOperator, Unary
 
 ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
@@ -52,7 +52,7 @@ _TEMPORAL: dict[tuple[str, Kind, Kind], tuple[str, Kind]] = {
 
 def bind_arithmetic(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
     """The value of an arithmetic operation; raises `Refusal` (400) for types that do not go."""
-    first, second = terms.settled(left), terms.settled(right)
+    first, second = terms.settled(spanned(left)), terms.settled(spanned(right))
     if first.kind is NOTHING or second.kind is NOTHING:
         return _of_null(terms, node, first, second)
     if first.kind in NUMBERS and second.kind in NUMBERS:
@@ -80,7 +80,7 @@ def bind_arithmetic(terms: Terms, node: Binary, left: Operand, right: Operand) -
 
 def bind_negation(terms: Terms, node: Unary, operand: Operand) -> Typed:
     """The value of a unary minus."""
-    typed = terms.settled(operand)
+    typed = terms.settled(spanned(operand))
     if typed.kind is NOTHING:
         return typed
     if typed.kind not in NUMBERS and typed.kind is not SPANS:

@@ -181,6 +181,7 @@ class Binder:
         return bind_cast(self._terms, node, operand)
 
     def _of_record_type(self, node: Call, wanted: Path) -> Typed:
+        self._paths.check_known(wanted, wanted.segments[0])
         if node.name == "cast":
             raise self._terms.unsupported(wanted, f"cast to the type {wanted.segments[0][:100]}")
         place, exists = self._paths.root, None

@@ -19,6 +19,7 @@ from comptoir.plan.expressions.kinds import (
     MOST_WHOLE,
     NOTHING,
     NUMBERS,
+    RECORD,
     SPANS,
     TRUTH,
     WHOLE,
@@ -72,7 +73,7 @@ def bind_cast(terms: Terms, node: Call, operand: Operand) -> Typed:
     wanted = primitive_named(terms, node.arguments[-1])
     held = terms.settled(operand)
     kind = kind_of(wanted)
-    if held.kind is NOTHING:
+    if held.kind in (NOTHING, RECORD):
         return Typed(Null(), kind, nullable=True, own_type=wanted)
     if held.kind in NUMBERS and kind in NUMBERS:
         return _number(held, wanted)
@@ -90,7 +91,7 @@ def bind_isof(terms: Terms, node: Call, operand: Operand) -> Typed:
     """Whether a value is of the type that the last argument names; null is of none."""
     wanted = primitive_named(terms, node.arguments[-1])
     held = terms.settled(operand)
-    if held.kind is NOTHING or held.type.edm_name != wanted.edm_name:
+    if held.kind in (NOTHING, RECORD) or held.type.edm_name != wanted.edm_name:
         return Typed(Constant(value=False), TRUTH)
     if held.nullable:
         return Typed(Not(IsNull(held.value)), TRUTH)
@@ -99,6 +100,9 @@ def bind_isof(terms: Terms, node: Call, operand: Operand) -> Typed:
 
 def primitive_named(terms: Terms, node: Node) -> PrimitiveType:
     """The primitive type that a path names; raises `Refusal`: 400, 501 for one not supported."""
+    if isinstance(node, Call) and node.name == "collection" and len(node.arguments) == 1:
+        member = primitive_named(terms, node.arguments[0])
+        raise terms.unsupported(node, f"the type Collection({member.edm_name})")
     if isinstance(node, Path) and len(node.segments) == 1:
         name = node.segments[0]
         found = _TYPES.get(name)

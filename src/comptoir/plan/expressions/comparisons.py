@@ -17,6 +17,7 @@ from comptoir.plan.expressions.kinds import (
     EXACT,
     NOTHING,
     NUMBERS,
+    RECORD,
     TRUTH,
     WIDE,
     Kind,
@@ -41,7 +42,7 @@ _EQUAL = ("eq", "le", "ge")
 def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
     """What a comparison means; raises `Refusal` (400) for types that do not compare."""
     operator: str = node.operator
-    if left.typed is None and (right.typed is not None or _is_null(left.node)):
+    if left.typed is None and (right.typed is not None or _waits(left.node, right.node)):
         left, right, operator = right, left, _FLIPPED[operator]
     if _is_null(right.node):
         return _with_null(terms, operator, left)
@@ -53,6 +54,10 @@ def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -
             return _with_literal(terms, operator, held, right.node)
     first, second = terms.settled(left), terms.settled(right)
     first, second = alike(terms, node, (left.node, first), (right.node, second), computes=False)
+    if first.kind is RECORD and operator not in ("eq", "ne"):
+        raise terms.misused(
+            node, f"{node.operator} does not apply to records, which have no order."
+        )
     return compared(operator, first, second)
 
 
@@ -115,6 +120,8 @@ def alike(
     Unless one `computes` with them, a whole number beyond all Decimals stays beyond them.
     """
     first, second = left[1], right[1]
+    if first.kind is RECORD and second.kind is RECORD:
+        _check_same_keys(terms, node, left, right)
     if first.kind is second.kind or NOTHING in (first.kind, second.kind):
         return first, second
     if first.kind in NUMBERS and second.kind in NUMBERS:
@@ -129,11 +136,27 @@ def alike(
     )
 
 
+def _check_same_keys(
+    terms: Terms, node: Node, left: tuple[Node, Typed], right: tuple[Node, Typed]
+) -> None:
+    if left[1].type.edm_name != right[1].type.edm_name:
+        raise terms.misused(
+            node,
+            f"{name_of(left[0])} and {name_of(right[0])} are records with keys of different types; "
+            "the two do not go together.",
+        )
+
+
 def as_kind(typed: Typed, kind: Kind) -> Typed:
     """A number in a kind that holds it; any other value as it is."""
     if typed.kind is kind or kind not in NUMBERS:
         return typed
     return as_wide(typed) if kind is WIDE else as_decimal(typed)
+
+
+def _waits(left: Node, right: Node) -> bool:
+    """Whether of two literals the right one says what the left one is."""
+    return _is_null(left) or (isinstance(right, Literal) and right.kind == "duration")
 
 
 def _is_null(node: Node) -> bool:

@@ -25,7 +25,7 @@ from comptoir.plan.expressions.kinds import (
     Typed,
 )
 from comptoir.plan.expressions.slots import NOW
-from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
 from comptoir.plan.faults import unknown_name
 from comptoir.request.expression.tree import Call, Literal
 from comptoir.request.pattern import PatternFault, check_pattern
@@ -118,6 +118,8 @@ def bind_call(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
     if node.name in _ROUNDING:
         return _rounded(terms, node, arguments)
     signatures = SIGNATURES[node.name]
+    if signatures[0].parameters == (SPANS,):
+        arguments = [spanned(each) for each in arguments]
     values = [terms.settled(each) for each in arguments]
     signature = _chosen(terms, node, signatures, arguments, values)
     nullable = any(each.nullable for each in values)

@@ -20,10 +20,13 @@ from comptoir.plan.expressions.kinds import (
     Kind,
 )
 from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE, wide_text
+from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
 from comptoir.request.expression.tree import Literal
 
 # what no stored number reaches: 64-bit columns compare with it all the same
 _BEYOND = 4 * 10**18
+
+_SPAN = QUOTED_SHAPES["duration"][1]
 
 _BEYOND_DIGITS = 18
 
@@ -50,6 +53,8 @@ def bind_literal(literal: Literal, kind: Kind) -> Bound | None:
 
     Raises `ValueFault` for a value of the right kind that does not exist (30 February).
     """
+    if kind is SPANS:
+        literal = as_duration(literal)
     if literal.kind not in kind.literals:
         return None
     if kind in NUMBERS:
@@ -64,6 +69,16 @@ def bind_literal(literal: Literal, kind: Kind) -> Bound | None:
     if finer is not None and isinstance(stored, int) and literal.text.startswith("-"):
         stored -= 1
     return Bound(stored, exact=finer is None)
+
+
+def as_duration(literal: Literal) -> Literal:
+    """A text in the form of a duration as that duration, which since 4.01 needs no prefix.
+
+    Any other literal as it is (OData URL Conventions 4.01, section 5.1.1.14.1).
+    """
+    if literal.kind != "string" or _SPAN.fullmatch(literal.text) is None:
+        return literal
+    return Literal("duration", duration_text(literal.text), literal.position)
 
 
 def _number(text: str, kind: Kind) -> Bound:

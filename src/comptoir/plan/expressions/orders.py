@@ -8,8 +8,9 @@ from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import kept
-from comptoir.plan.expressions.kinds import NOTHING, WIDE
+from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths
+from comptoir.plan.expressions.terms import name_of
 from comptoir.plan.faults import ORDERBY, misused, unsupported
 from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
 from comptoir.request.expression import parse_orderby, print_expression
@@ -37,6 +38,12 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
         node = grounds.resolved(item.expression, text)
         binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
+        if typed.kind is RECORD:
+            raise misused(
+                ORDERBY,
+                node.position,
+                f"{name_of(node)} is a record, and records have no order. Sort by a property.",
+            )
         if typed.kind is NOTHING:
             continue
         value, values = typed.value, tuple(binder.slots.values)

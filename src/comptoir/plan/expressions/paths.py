@@ -8,7 +8,7 @@ from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.bound import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.kinds import RECORD, WHOLE, Typed, typed_property
 from comptoir.plan.expressions.terms import Terms
-from comptoir.plan.faults import unknown_name
+from comptoir.plan.faults import no_further, unknown_name
 from comptoir.request.expression.tree import Path
 
 MOST_STEPS = 8
@@ -83,7 +83,7 @@ class Paths:
         if beyond == ["$count"]:
             raise self._unknown(path, place, "$count")
         if beyond:
-            raise self._terms.unsupported(path, f"the path {_shown(path)}")
+            raise no_further(self._terms.option, path.position, name, _shown(path))
         value: Value = Member(place.number, name) if place.number else Field(name)
         if place.steps:
             value = Related(place.steps, value)
@@ -141,23 +141,27 @@ class Paths:
 
     def _check_type(self, path: Path, place: Place, name: str) -> None:
         own = f"{NAMESPACE}.{place.entity_set.type.name}"
-        if name == own:
-            return
-        known = [f"{NAMESPACE}.{each.type.name}" for each in self._model.sets]
-        if name in known:
+        if name != own:
+            self.check_known(path, name)
             raise self._terms.misused(path, f"{name} is not the type of a {own}.")
-        raise unknown_name(self._terms.option, path.position, name, "type", known)
+
+    def check_known(self, path: Path, name: str) -> None:
+        """Raise `Refusal` (400) unless the name is that of a type of records."""
+        known = [f"{NAMESPACE}.{each.type.name}" for each in self._model.sets]
+        if name not in known:
+            raise unknown_name(self._terms.option, path.position, name, "type", known)
 
     def _record(self, path: Path, place: Place) -> Typed:
-        if not place.steps:
-            raise self._terms.unsupported(path, f"the record {_shown(path)} as a value")
         if place.many:
             raise self._terms.misused(
                 path,
                 f"{_shown(path)} leads to several records. Ask with any or all, or for $count.",
             )
-        key = place.entity_set.type.key
-        return Typed(Related(place.steps, Member(place.number, key)), RECORD, nullable=True)
+        key = place.entity_set.type.key_property
+        value: Value = Member(place.number, key.name) if place.number else Field(key.name)
+        if place.steps:
+            value = Related(place.steps, value)
+        return Typed(value, RECORD, nullable=bool(place.steps), own_type=key.type)
 
     def _aggregated(self, path: Path) -> Exception:
         kind, name = self.root.entity_set.type, path.segments[0]

@@ -16,7 +16,7 @@ from comptoir.plan.expressions.kinds import (
     Kind,
     Typed,
 )
-from comptoir.plan.expressions.literals import Bound, bind_literal
+from comptoir.plan.expressions.literals import Bound, as_duration, bind_literal
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.wide import LARGEST, wide_text
 from comptoir.plan.faults import misused, unsupported
@@ -49,6 +49,14 @@ class Operand:
         self.node = node
         self.typed = typed
         """None for a literal that waits for what it goes with."""
+
+
+def spanned(operand: Operand) -> Operand:
+    """An operand where a text could only be a duration."""
+    node = operand.node
+    if isinstance(node, Literal) and node.kind == "string":
+        return Operand(as_duration(node), operand.typed)
+    return operand
 
 
 class Terms:

@@ -12,12 +12,14 @@ _SHOWN = 20
 _EXAMPLE = "Write for example `name eq 'A'`."
 _EXAMPLE_ORDER = "Write for example `name desc,number`."
 _CLOSE_TEXT = "Close the text with `'`, and double a quote inside it: 'O''Neil'."
+_GUID = "A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1."
 
 # Tried in this order at the place where no value could be read.
 _VALUE_REMEDIES = tuple(
     (re.compile(pattern, re.IGNORECASE), remedy)
     for pattern, remedy in (
         (r"'", _CLOSE_TEXT),
+        (r"\{", "A Guid has no braces, and a list stands in parentheses: ('A','B')."),
         (r'"', "Text stands in single quotes: 'A'."),
         (r"[+-]?[0-9]+(?:\.[0-9]+)?[mfld](?!\w)", "Numbers have no suffix since OData 4.0: 1.5."),
         (
@@ -25,10 +27,7 @@ _VALUE_REMEDIES = tuple(
             "Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.",
         ),
         (r"-?[0-9]{4}-", "A date has four digits, month and day: 2024-12-31."),
-        (
-            r"[0-9a-f]{8,}-",
-            "A Guid has 8-4-4-4-12 hexadecimal digits: 5d115c9c-44e3-ea11-bb43-000d3a2feca1.",
-        ),
+        (r"[0-9a-f]{8,}-", _GUID),
         (r"[0-9]+:", "A time of day has hours, minutes and seconds: 23:59:59."),
         (r"[+-]?[.0-9]", "Numbers are written 12, -12.5 or 1.2e3, and subtracted with ` sub `."),
         (r"[)\],:]", "A value is missing before it, or it is one too many."),
@@ -83,6 +82,8 @@ _OLD_LITERALS = {
 }
 _FOUND = re.compile(r"'[^']*'?|\w+|[=<>!&|]+|.", re.DOTALL)
 _WORD = re.compile(r"[^ \t]+")
+_LIKE_A_GUID = re.compile(r"(?=[\w-]{20})[0-9a-fA-F]+(?:-\w+){2,}")
+_LONGEST_BEFORE_HYPHEN = 36
 _BEFORE = re.compile(rf"[^ \t]{{1,{_SHOWN}}}[ \t]*\Z")
 
 
@@ -138,6 +139,10 @@ def no_operator(text: str, position: int, expected: str, opened: int, option: st
             f"the `{text[start]}` at column {start + 1} closes nothing that is open there. "
             "Remove it, or open a bracket before it.",
         )
+    guid = _broken_guid(text, start)
+    if guid is not None:
+        shown = _quote(guid[0])
+        return _refusal(option, f"{shown} at column {guid.start() + 1} is no Guid. {_GUID}")
     word = OPERATOR_WORD.match(text, start)
     if word and word.end() == len(text):
         return no_value(text, len(text), option)
@@ -200,6 +205,16 @@ def _operator_remedy(found: str, expected: str) -> str:
     if "," in expected:
         return "Separate members by `,`, and close the bracket when there are no more."
     return f"{_EXAMPLE[:-1]} and join conditions with ` and ` or ` or `."
+
+
+def _broken_guid(text: str, hyphen: int) -> re.Match[str] | None:
+    """What is meant as a Guid, whose first hyphen ended the value before it."""
+    if text[hyphen] != "-":
+        return None
+    start = hyphen
+    while start > max(0, hyphen - _LONGEST_BEFORE_HYPHEN) and text[start - 1].isalnum():
+        start -= 1
+    return _LIKE_A_GUID.match(text, start)
 
 
 def _unclosed(text: str, opened: int, end: int, option: str) -> Refusal:

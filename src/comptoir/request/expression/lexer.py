@@ -62,6 +62,9 @@ LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
 LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
 """A path with whatever the standard allows in one: types, `$count`, annotations."""
 
+JSON_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]')
+"""A bracket of a JSON text, or a string, so that the brackets within strings are passed over."""
+
 QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'")
 """The quoted part of a literal whose prefix names its type."""
 
@@ -82,16 +85,16 @@ LITERAL_KINDS: dict[str | None, LiteralKind] = {
 
 LITERAL_WORDS: dict[str, tuple[LiteralKind, str]] = {
     "null": ("null", "null"),
-    "true": ("boolean", "true"),
-    "false": ("boolean", "false"),
-    "True": ("boolean", "true"),
-    "False": ("boolean", "false"),
-    "TRUE": ("boolean", "true"),
-    "FALSE": ("boolean", "false"),
     "INF": ("double", "INF"),
     "NaN": ("double", "NaN"),
 }
-"""The words for values, as kind and canonical text."""
+"""The words for values that are spelled one way alone, as kind and canonical text."""
+
+TRUTH_WORDS: dict[str, tuple[LiteralKind, str]] = {
+    "true": ("boolean", "true"),
+    "false": ("boolean", "false"),
+}
+"""The words for values in any case, by their lower case, as kind and canonical text."""
 
 QUOTED_SHAPES: dict[str, tuple[LiteralKind, re.Pattern[str]]] = {
     "duration": (
@@ -116,6 +119,11 @@ def after_blanks(text: str, position: int) -> int:
     """The offset of the first character at or after `position` that is no blank."""
     found = _BLANKS.match(text, position)
     return found.end() if found else position
+
+
+def duration_text(quoted: str) -> str:
+    """The text of a duration whose quoted text has its shape."""
+    return quoted.upper().lstrip("+ ")
 
 
 def literal(kind: LiteralKind, text: str, start: int) -> Literal:

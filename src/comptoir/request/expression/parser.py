@@ -9,11 +9,13 @@ import re
 
 import msgspec
 
+from comptoir.errors import Refusal
 from comptoir.request.expression import faults
 from comptoir.request.expression.lexer import (
     AFTER_NAME,
     DELIMITER,
     ENUM_SHAPE,
+    JSON_BRACKET,
     LAMBDA_VARIABLE,
     LITERAL_KINDS,
     LITERAL_WORDS,
@@ -22,7 +24,9 @@ from comptoir.request.expression.lexer import (
     OPERATOR,
     QUOTED,
     QUOTED_SHAPES,
+    TRUTH_WORDS,
     after_blanks,
+    duration_text,
     literal,
 )
 from comptoir.request.expression.limits import ExpressionLimits
@@ -157,8 +161,9 @@ class ExpressionParser:
             if self.text[end : end + 1] in AFTER_NAME:
                 return self._long_name(start)
             name = found[0]
-            if name in LITERAL_WORDS:
-                return Literal(*LITERAL_WORDS[name], start)
+            word = LITERAL_WORDS.get(name) or TRUTH_WORDS.get(name.lower())
+            if word is not None:
+                return Literal(*word, start)
             return Path(tuple(name.split("/")), start)
         kind = LITERAL_KINDS.get(group)
         if kind is not None:
@@ -177,7 +182,7 @@ class ExpressionParser:
         if group == "reserved":
             return self._long_name(start)
         if group == "object":
-            raise faults.not_supported("a JSON object", start, self._option)
+            raise self._json_object(start)
         raise faults.no_value(self.text, start, self._option)
 
     def _open(self, position: int) -> None:
@@ -210,10 +215,10 @@ class ExpressionParser:
         return InCollection(left, self._operand(found), position)
 
     def _members(self, start: int, closing: str) -> tuple[Node, ...]:
-        """The members of the list that opens at `start`; only an array may have none."""
+        """The members of the list that opens at `start`."""
         self._open(start)
         members: list[Node] = []
-        if closing == "]" and self.text.startswith(closing, self.position):
+        if self.text.startswith(closing, self.position):
             self.position += 1
         else:
             while True:
@@ -229,14 +234,15 @@ class ExpressionParser:
         """A member of a list; a literal that stands alone is no node of its own."""
         start = self.position
         found = OPERAND.match(self.text, start)
-        if found is not None and DELIMITER.match(self.text, found.end()):
-            kind = LITERAL_KINDS.get(found.lastgroup)
-            if kind is not None:
-                self.position = found.end()
-                return literal(kind, found[0], start)
-            if found.lastgroup == "json" and closing == "]":
-                self.position = found.end()
-                return self._json_string(found[0], start)
+        if found is None:
+            return self._expression()
+        if found.lastgroup == "json" and closing == "]":
+            self.position = found.end()
+            return self._json_string(found[0], start)
+        kind = LITERAL_KINDS.get(found.lastgroup)
+        if kind is not None and DELIMITER.match(self.text, found.end()):
+            self.position = found.end()
+            return literal(kind, found[0], start)
         return self._expression()
 
     def _json_string(self, text: str, start: int) -> Node:
@@ -244,6 +250,24 @@ class ExpressionParser:
             return Literal("string", msgspec.json.decode(text, type=str), start)
         except msgspec.DecodeError as error:
             raise faults.no_value(self.text, start, self._option) from error
+
+    def _json_object(self, start: int) -> Refusal:
+        """What to say of the brace at `start`: it opens an object, or what is none."""
+        open_brackets = 0
+        for found in JSON_BRACKET.finditer(self.text, start):
+            if found[0][0] in "{[":
+                open_brackets += 1
+            elif found[0][0] in "}]":
+                open_brackets -= 1
+            if open_brackets > self._limits.depth:
+                return faults.too_deep(found.start(), self._limits.depth, self._option)
+            if open_brackets == 0:
+                try:
+                    msgspec.json.decode(self.text[start : found.end()], type=dict)
+                except msgspec.DecodeError:
+                    break
+                return faults.not_supported("a JSON object", start, self._option)
+        return faults.no_value(self.text, start, self._option)
 
     def _parameter(self, name: str, start: int) -> Node:
         follow = self.text[self.position : self.position + 1]
@@ -359,5 +383,5 @@ class ExpressionParser:
         if kind == "enum":
             return Literal(kind, prefix + quoted[0], start)
         if kind == "duration":
-            content = content.upper().lstrip("+ ")
+            content = duration_text(content)
         return Literal(kind, content, start)

@@ -131,7 +131,7 @@ class Logical(Syntax, frozen=True):
 
 
 class In(Syntax, frozen=True):
-    """A test against a list of one or more members: `code in ('A','B')`."""
+    """A test against a list of members, perhaps none: `code in ('A','B')`."""
 
     left: "Node"
     items: tuple["Node", ...]
