@@ -18,7 +18,16 @@ SESSIONS = [
     DOCS / "tutorial.md",
     *(
         DOCS / "how-to" / f"{name}.md"
-        for name in ("load", "tokens", "back-up", "change-log", "retry", "track-changes", "batch")
+        for name in (
+            "load",
+            "tokens",
+            "back-up",
+            "change-log",
+            "retry",
+            "track-changes",
+            "batch",
+            "aggregate",
+        )
     ),
 ]
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
