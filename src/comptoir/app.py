@@ -1,6 +1,7 @@
 """The composition root: settings and a model become a running application."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -85,6 +86,9 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await self.start()
+        # what is there by now stays: it need not be gone through whenever garbage is collected
+        gc.collect()
+        gc.freeze()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await self.stop()

@@ -93,6 +93,12 @@ class Settings:
         default=60.0,
         metadata=_help("How long a request, its body included, may take to arrive before 408."),
     )
+    stall_seconds: float = field(
+        default=60.0,
+        metadata=_help(
+            "How long a client may take nothing of an answer before its connection is closed."
+        ),
+    )
     page_size: int = field(
         default=1_000, metadata=_help("Records on a page when the client asks for nothing else.")
     )

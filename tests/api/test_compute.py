@@ -110,6 +110,27 @@ def test_a_result_that_does_not_fit_is_400(stocked: Company) -> None:
         refusal(stocked.get(PRICE, {"$compute": compute}), "BadRequest_InvalidRequestUrl")
 
 
+def test_texts_are_not_multiplied(stocked: Company) -> None:
+    """What a record's texts could become, all joined, is bounded; what they are does not count."""
+    fits = "@a"
+    for _ in range(15):
+        fits = f"concat(variantCode,{fits})"
+    many = ",".join(f"{fits} as x{number}" for number in range(5))
+    text = {"@a": "'" + "x" * 4_000 + "'"}
+
+    for compute in (f"{fits} as x", f"substring(concat({fits},''),0,9) as x"):
+        found = stocked.get(PRICE, {"$compute": compute, "$select": "x", **text}).json()["x"]
+        assert ("RED" * 15 + "x" * 4_000).startswith(found[:9])
+    for compute in (f"concat('x',{fits}) as x", many, f"length(concat('x',{fits})) as x"):
+        answer = stocked.get(PRICE, {"$compute": compute, **text})
+        refusal(answer, "BadRequest_MethodNotImplemented", "$compute")
+    for condition in (f"contains({fits},concat({fits},'x'))", f"concat('x',{fits}) eq 'x'"):
+        answer = stocked.get("salesPricesExt", {"$filter": condition, **text})
+        refusal(answer, "BadRequest_MethodNotImplemented", "$filter")
+    long = stocked.get("ItemProductTextLongContentsExt", {"$compute": "concat(base64Text,'') as x"})
+    refusal(long, "BadRequest_MethodNotImplemented", "$compute")
+
+
 def test_a_secret_is_not_computed_with(stocked: Company) -> None:
     refusal(
         stocked.get("contactsExt", {"$compute": "length(onlinePassword) as x"}),

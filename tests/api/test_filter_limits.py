@@ -209,3 +209,12 @@ def test_the_order_of_5000_properties_is_refused_or_answered(attributes: Company
     answer = attributes.get(SET, {"$orderby": ",".join(["name"] * 5_000)})
 
     refusal(answer, INVALID, "$orderby")
+
+
+def test_relations_are_followed_100_times(stocked: Company) -> None:
+    def filtered(count: int) -> str:
+        return " or ".join(f"company/company/city eq '{n}'" for n in range(count))
+
+    assert stocked.get("contactsExt", {"$filter": filtered(50)}).status_code == 200
+    more = stocked.get("contactsExt", {"$filter": filtered(51)})
+    refusal(more, "BadRequest_MethodNotImplemented", "$filter")

@@ -131,6 +131,22 @@ def test_an_order_that_cannot_be_is_refused(order: str, code: str, stocked: Comp
     refusal(stocked.get("shippingAgentsExt", {"$orderby": order}), code, "$orderby")
 
 
+def test_what_sorts_is_bounded(stocked: Company) -> None:
+    """32 keys, and texts of 64,000 characters in all: the next page seeks behind all of them."""
+    keys = [f"entryNo add {number}" for number in range(33)]
+    long = "assetNumber"
+    for _ in range(16):
+        long = f"concat(variantCode,{long})"
+
+    assert stocked.get("salesPricesExt", {"$orderby": ",".join(keys[1:])}).status_code == 200
+    again = ",".join([*keys[1:], *keys[1:]])
+    assert stocked.get("salesPricesExt", {"$orderby": again}).status_code == 200
+    many = stocked.get("salesPricesExt", {"$orderby": ",".join(keys)})
+    refusal(many, "BadRequest_InvalidRequestUrl", "$orderby")
+    for order in ({"$orderby": long}, {"$orderby": "v", "$compute": f"{long} as v"}):
+        refusal(stocked.get("salesPricesExt", order), "BadRequest_MethodNotImplemented")
+
+
 def test_a_secret_sorts_nothing(stocked: Company) -> None:
     answer = stocked.get("contactsExt", {"$orderby": "onlinePassword"})
 

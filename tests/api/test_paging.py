@@ -282,3 +282,22 @@ def test_a_page_that_turns_slow_ends_early_with_a_link_to_the_rest(
         assert first.next_link is not None
         assert 0 < len(first.value) <= 60
         refusal(company.follow(first.next_link), "Internal_Unavailable")
+
+
+def test_a_large_page_that_is_sorted_by_no_index_is_whole(company: Company) -> None:
+    """It is fetched in portions, each behind the one before."""
+    names = {f"{number:04}": f"{number % 7}" for number in range(1_500)}
+    company.load(
+        "contactsExt",
+        *(
+            {"number": number, "displayName": "x" * 4_000, "name2": name}
+            for number, name in names.items()
+        ),
+    )
+    query = {"$orderby": "name2 desc,number", "$skip": "3", "$top": "1490"}
+
+    answer = company.get("contactsExt", query, {"Prefer": "odata.maxpagesize=2000"}).json()
+
+    expected = sorted(names, key=lambda number: (-int(names[number]), number))
+    assert [each["number"] for each in answer["value"]] == expected[3:1_493]
+    assert "@odata.nextLink" not in answer

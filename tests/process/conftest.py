@@ -22,6 +22,7 @@ class StartServer(Protocol):
         wrapper: Sequence[str] = (),
         stop_seconds: float = 8.0,
         request_seconds: float = 60.0,
+        stall_seconds: float = 60.0,
     ) -> Server: ...
 
 
@@ -29,7 +30,7 @@ class StartServer(Protocol):
 def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartServer]:
     """Starts a server on a database of its own; `workers` and `wrapper` as `Server` has them.
 
-    `stop_seconds` and `request_seconds` are the settings of these names.
+    `stop_seconds`, `request_seconds` and `stall_seconds` are the settings of these names.
     """
     with ExitStack() as servers:
 
@@ -38,12 +39,14 @@ def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Star
             wrapper: Sequence[str] = (),
             stop_seconds: float = 8.0,
             request_seconds: float = 60.0,
+            stall_seconds: float = 60.0,
         ) -> Server:
             settings = Settings(
                 database=fresh_database(tmp_path, MODEL),
                 keys=str(tmp_path / "keys"),
                 stop_seconds=stop_seconds,
                 request_seconds=request_seconds,
+                stall_seconds=stall_seconds,
             )
             return servers.enter_context(Server(settings, tmp_path, workers, wrapper))
 

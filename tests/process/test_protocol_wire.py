@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from http.client import IncompleteRead
 
 import pytest
 
@@ -120,19 +121,34 @@ def test_a_connection_on_which_nothing_comes_is_closed(start_server: StartServer
 def test_only_what_a_client_sends_is_timed(start_server: StartServer) -> None:
     """It may read slowly, and pause between two requests."""
     server = start_server(request_seconds=0.5)
+    asked = request_for_much(server)
+    with server.connect() as connection:
+        send(connection, asked)
+        pass_the_time(server)
+        assert read_answer(connection).content.endswith(b"]}")
+        pass_the_time(server)
+        assert ask(connection, head("GET", "/healthz", {})).content == b"ok\n"
+
+
+def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(start_server: StartServer) -> None:
+    server = start_server(request_seconds=0.5, stall_seconds=0.3)
+    asked = request_for_much(server)
+    with server.connect() as connection:
+        send(connection, asked)
+        pass_the_time(server)
+        with pytest.raises((IncompleteRead, ConnectionResetError)):
+            read_answer(connection)
+
+
+def request_for_much(server: Server) -> bytes:
+    """A request whose answer is more than the buffers on the way hold."""
     company = server.new_company()
-    # more than the buffers on the way hold
     company.load(
         "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
     )
     path = company.root.removeprefix(server.origin.root)
     headers = {"Authorization": f"Bearer {company.token}", "Prefer": "maxpagesize=4000"}
-    with server.connect() as connection:
-        send(connection, head("GET", f"{path}/contactsExt", headers))
-        pass_the_time(server)
-        assert read_answer(connection).content.endswith(b"]}")
-        pass_the_time(server)
-        assert ask(connection, head("GET", "/healthz", {})).content == b"ok\n"
+    return head("GET", f"{path}/contactsExt", headers)
 
 
 def pass_the_time(server: Server) -> None:

@@ -33,16 +33,20 @@ _HEADER_MARKS = len(": \r\n")
 class Protocol(HttpToolsProtocol):
     """HTTP/1.1 on one connection; words errors as the service.
 
-    Bounds the head of a request, and how long a whole request may take to arrive.
+    Bounds the head of a request, how long a whole request may take to arrive, and how long the
+    client may take nothing of an answer.
     """
 
     head_limit = Settings().header_bytes
     request_seconds = Settings().request_seconds
+    stall_seconds = Settings().stall_seconds
     arrived_bytes = 0
     """What has come in since the last request ended; -1 while a body comes in."""
     too_large = False
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
+    stall: asyncio.TimerHandle | None = None
+    """What closes the connection; only while the client takes nothing of an answer."""
 
     # uvicorn narrows the argument's type in the same way
     @override
@@ -53,7 +57,23 @@ class Protocol(HttpToolsProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
+        self._take()
         super().connection_lost(exc)
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.stall = self.loop.call_later(self.stall_seconds, self.transport.abort)
+
+    @override
+    def resume_writing(self) -> None:
+        self._take()
+        super().resume_writing()
+
+    def _take(self) -> None:
+        if self.stall is not None:
+            self.stall.cancel()
+            self.stall = None
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -183,6 +203,7 @@ def bound_requests(settings: Settings) -> None:
     """Set what every connection of this process keeps to."""
     Protocol.head_limit = settings.header_bytes
     Protocol.request_seconds = settings.request_seconds
+    Protocol.stall_seconds = settings.stall_seconds
 
 
 def run(app: ASGIApp | str, settings: Settings, listener: socket.socket) -> None:

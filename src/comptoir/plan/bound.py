@@ -11,43 +11,43 @@ from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import EntitySet
 
 
-class Constant(msgspec.Struct, frozen=True, cache_hash=True):
+class Constant(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A condition that is always or never true."""
 
     value: bool
 
 
-class Null(msgspec.Struct, frozen=True, cache_hash=True):
+class Null(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """No value."""
 
 
-class Field(msgspec.Struct, frozen=True, cache_hash=True):
+class Field(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The stored value of a property of the record that is asked about, or a computed one."""
 
     name: str
 
 
-class Member(msgspec.Struct, frozen=True, cache_hash=True):
+class Member(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The stored value of a property of a related record: of the step with this number."""
 
     step: int
     name: str
 
 
-class Slot(msgspec.Struct, frozen=True, cache_hash=True):
+class Slot(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A value of the request: the parameter with this number."""
 
     number: int
 
 
-class Function(msgspec.Struct, frozen=True, cache_hash=True):
+class Function(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A function of the dialect's table; null where an argument is null."""
 
     name: str
     arguments: tuple["Value", ...]
 
 
-class Comparison(msgspec.Struct, frozen=True, cache_hash=True):
+class Comparison(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """`operator` is eq, ne, lt, le, gt or ge; both sides have one type.
 
     `nullable` says that a side may be null: null equals null, and has no order with anything.
@@ -59,13 +59,13 @@ class Comparison(msgspec.Struct, frozen=True, cache_hash=True):
     nullable: bool = False
 
 
-class IsNull(msgspec.Struct, frozen=True, cache_hash=True):
+class IsNull(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The operand is null."""
 
     operand: "Value"
 
 
-class OneOf(msgspec.Struct, frozen=True, cache_hash=True):
+class OneOf(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The operand equals one of the items; `nullable` as in a comparison."""
 
     operand: "Value"
@@ -73,14 +73,14 @@ class OneOf(msgspec.Struct, frozen=True, cache_hash=True):
     nullable: bool = False
 
 
-class Carries(msgspec.Struct, frozen=True, cache_hash=True):
+class Carries(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The record carries an attribute of this name, with this value unless it is None."""
 
     name: Slot
     value: Slot | None
 
 
-class Found(msgspec.Struct, frozen=True, cache_hash=True):
+class Found(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """Some property that searches look in contains a folded term; none does when `negated`.
 
     `indexed`: the term is long enough for an index over it.
@@ -91,40 +91,40 @@ class Found(msgspec.Struct, frozen=True, cache_hash=True):
     negated: bool = False
 
 
-class Combined(msgspec.Struct, frozen=True, cache_hash=True):
+class Combined(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """All (`and`) or any (`or`) of some parts of a search hold."""
 
     operator: str
     operands: tuple["Sought", ...]
 
 
-class Matches(msgspec.Struct, frozen=True, cache_hash=True):
+class Matches(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The record is one of those that a search finds."""
 
     sought: "Sought"
 
 
-class Not(msgspec.Struct, frozen=True, cache_hash=True):
+class Not(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The operand does not hold."""
 
     operand: "Value"
 
 
-class Junction(msgspec.Struct, frozen=True, cache_hash=True):
+class Junction(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """All (`and`) or any (`or`) of the operands hold."""
 
     operator: str
     operands: tuple["Value", ...]
 
 
-class Choice(msgspec.Struct, frozen=True, cache_hash=True):
+class Choice(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """The value beside the first condition that holds; null when none does."""
 
     conditions: tuple["Value", ...]
     values: tuple["Value", ...]
 
 
-class Step(msgspec.Struct, frozen=True, cache_hash=True):
+class Step(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """To the records that a navigation property relates to a record.
 
     `base` is the number of the step that leads to that record, 0 for the one that is asked about;
@@ -137,21 +137,21 @@ class Step(msgspec.Struct, frozen=True, cache_hash=True):
     target: EntitySet
 
 
-class Related(msgspec.Struct, frozen=True, cache_hash=True):
+class Related(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A value of the one record at the end of steps; null when there is none."""
 
     steps: tuple[Step, ...]
     value: "Value"
 
 
-class Exists(msgspec.Struct, frozen=True, cache_hash=True):
+class Exists(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """There is a record at the end of steps for which the condition holds; None always holds."""
 
     steps: tuple[Step, ...]
     condition: "Value | None"
 
 
-class CountOf(msgspec.Struct, frozen=True, cache_hash=True):
+class CountOf(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """How many records there are at the end of steps."""
 
     steps: tuple[Step, ...]

@@ -20,14 +20,14 @@ Within = tuple[tuple[str, Stored], ...]
 """Properties and the values that they must have: what narrows a collection to a part of it."""
 
 
-class OrderKey(msgspec.Struct, frozen=True, cache_hash=True):
+class OrderKey(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """A property to sort by, and which way."""
 
     name: str
     descending: bool = False
 
 
-class OrderTerm(msgspec.Struct, frozen=True):
+class OrderTerm(msgspec.Struct, frozen=True, gc=False):
     """An expression to sort by, and which way; null comes before everything else.
 
     `values` are for its slots, numbered from 0; `text` says whether its stored form is text.
@@ -43,7 +43,7 @@ class OrderTerm(msgspec.Struct, frozen=True):
 Order = tuple[OrderKey | OrderTerm, ...]
 
 
-class ComputedProperty(msgspec.Struct, frozen=True):
+class ComputedProperty(msgspec.Struct, frozen=True, gc=False):
     """A value beside a record's properties: its name, what it is, and the type it is given in.
 
     `text` is how it was written, `values` are for its slots, numbered from 0.
@@ -65,7 +65,7 @@ class ComputedProperty(msgspec.Struct, frozen=True):
 Computed = tuple[ComputedProperty, ...]
 
 
-class RecordPlan(msgspec.Struct, frozen=True):
+class RecordPlan(msgspec.Struct, frozen=True, gc=False):
     """One record, by its key, with computed values behind its properties."""
 
     entity_set: EntitySet
@@ -74,7 +74,7 @@ class RecordPlan(msgspec.Struct, frozen=True):
     computed: Computed = ()
 
 
-class Where(msgspec.Struct, frozen=True):
+class Where(msgspec.Struct, frozen=True, gc=False):
     """A condition and the values for its slots; no condition holds for every record.
 
     `searches`: the condition has a search in it, which takes its time whatever it finds.
@@ -88,7 +88,7 @@ class Where(msgspec.Struct, frozen=True):
 EVERYTHING = Where()
 
 
-class PagePlan(msgspec.Struct, frozen=True):
+class PagePlan(msgspec.Struct, frozen=True, gc=False):
     """The records of a page, in order, from behind the record with the values of `seek` on.
 
     The order always ends in the key, so no two records are equal in it. `limit` is how many
@@ -120,7 +120,7 @@ class PagePlan(msgspec.Struct, frozen=True):
         )
 
 
-class CountPlan(msgspec.Struct, frozen=True):
+class CountPlan(msgspec.Struct, frozen=True, gc=False):
     """How many records a condition holds for, of those with these keys and values, or of all."""
 
     entity_set: EntitySet

@@ -68,6 +68,12 @@ NAMES_KEPT = 256
 QUERIES_KEPT = 1_000
 """How many parsed query strings are kept, for those who ask again."""
 
+LONG = 4_000
+"""How many characters a query string has that is long."""
+
+LONG_QUERIES_KEPT = 100
+"""How many long ones are kept."""
+
 
 def _misplaced_levels(name: str, text: str, target: str) -> int:
     raise Refusal(
@@ -97,7 +103,6 @@ _READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
 """What reads an option that is not kept as the text that it is."""
 
 
-@lru_cache(QUERIES_KEPT)
 def parse_options(query: str) -> QueryOptions:
     """Read the system options and aliases of a query string; `+` is a blank.
 
@@ -107,6 +112,10 @@ def parse_options(query: str) -> QueryOptions:
     """
     if not query:
         return NO_OPTIONS
+    return _parsed_long(query) if len(query) > LONG else _parsed(query)
+
+
+def _parse(query: str) -> QueryOptions:
     held: dict[str, object] = {}
     aliases: dict[str, str] = {}
     for part in query.split("&"):
@@ -131,6 +140,10 @@ def parse_options(query: str) -> QueryOptions:
     if not held and not aliases:
         return NO_OPTIONS
     return query_options(held, tuple(aliases.items()))
+
+
+_parsed = lru_cache(QUERIES_KEPT)(_parse)
+_parsed_long = lru_cache(LONG_QUERIES_KEPT)(_parse)
 
 
 def query_options(

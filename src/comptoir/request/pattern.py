@@ -22,8 +22,8 @@ MOST_REPEATED = 50
 MOST_STATES = 1_000
 """Places of a pattern, its repetitions written out."""
 
-STATES_KEPT = 500
-"""How many sets of places are kept with where each character leads from them."""
+PLACES_KEPT = 20_000
+"""How many places the sets have that are kept with the characters that lead to them."""
 
 PATTERNS_KEPT = 50
 """How many patterns are kept ready for use."""
@@ -297,6 +297,7 @@ class Pattern:
         self._start = self._closed([self._first], at_start=True)
         self._again = self._closed([self._first], at_start=False)
         self._ways: dict[tuple[frozenset[int], str], frozenset[int]] = {}
+        self._kept = 0
 
     def found_in(self, text: str) -> bool:
         """Whether some part of a text matches."""
@@ -315,8 +316,10 @@ class Pattern:
         code = ord(character)
         reached = [self._states[number].to for number in held if self._states[number].takes(code)]
         following = self._closed(reached, at_start=False) | self._again
-        if len(self._ways) >= STATES_KEPT:
+        self._kept += len(following) + 1
+        if self._kept > PLACES_KEPT:
             self._ways.clear()
+            self._kept = 0
         self._ways[held, character] = following
         return following
 

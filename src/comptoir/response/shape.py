@@ -7,7 +7,7 @@ from comptoir.edm.primitive import PrimitiveType
 from comptoir.request.expand import ExpandKind
 
 
-class Derived(msgspec.Struct, frozen=True):
+class Derived(msgspec.Struct, frozen=True, gc=False):
     """A property that a request computes: its name, its place among those that it computes."""
 
     name: str
@@ -15,7 +15,7 @@ class Derived(msgspec.Struct, frozen=True):
     type: PrimitiveType
 
 
-class Nested(msgspec.Struct, frozen=True):
+class Nested(msgspec.Struct, frozen=True, gc=False):
     """Related records within a record: all that one writes depends on, values of filters aside.
 
     `kind` is `entities`, `ref` (addresses alone) or `count` (their number alone); `counted` asks
@@ -30,7 +30,7 @@ class Nested(msgspec.Struct, frozen=True):
     shape: "RecordShape"
 
 
-class RecordShape(msgspec.Struct, frozen=True):
+class RecordShape(msgspec.Struct, frozen=True, gc=False):
     """The properties to show, None for all of them; computed ones; related records.
 
     `address` shows nothing but the record's address.

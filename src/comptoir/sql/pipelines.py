@@ -26,7 +26,7 @@ from comptoir.plan.bound import Field, Value
 from comptoir.sql.expressions import COMPANY, Expressions
 from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level, Name, SqlValue
-from comptoir.sql.prepared import Prepared, Query, kept, named, prepare, slot
+from comptoir.sql.prepared import Kept, Prepared, Query, named, prepare, slot
 from comptoir.sql.records import (
     VERSION_NAME,
     RecordLevels,
@@ -67,13 +67,13 @@ class PipelineStatements:
         self._dialect = dialect
         self._functions = functions
         self._levels = RecordLevels(tables, functions)
-        self._pages: dict[PipelineShape, Prepared] = {}
-        self._counts: dict[PipelineShape, Prepared] = {}
+        self._pages = Kept(self._build_page)
+        self._counts = Kept(self._build_count)
 
     def page(self, plan: PipelinePlan) -> Query:
         """The statement that reads the rows of a page, in order."""
         shape = _shape(plan.pipeline, plan, seeks=plan.seek is not None)
-        prepared = kept(self._pages, shape, self._build_page)
+        prepared = self._pages[shape]
         return prepared.query(
             plan.company.id if plan.company else "",
             plan.limit,
@@ -87,7 +87,7 @@ class PipelineStatements:
     def count(self, plan: PipelineCount) -> Query:
         """The statement that counts the rows of a result: one row with one number."""
         shape = _shape(plan.pipeline, plan)
-        prepared = kept(self._counts, shape, self._build_count)
+        prepared = self._counts[shape]
         return prepared.query(
             plan.company.id if plan.company else "",
             *[value for _, value in plan.within],

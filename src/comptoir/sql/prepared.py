@@ -14,13 +14,16 @@ from comptoir.edm.primitive import Stored
 SHAPES_KEPT = 2_000
 """How many compiled statements of a sort are kept; past that the oldest is dropped."""
 
+CHARACTERS_KEPT = 4_000_000
+"""How much text the kept statements of a sort have: what a long one stands for is large too."""
+
 Shape = TypeVar("Shape")
 
 _SLOT = "slot_"
 _keeping = Lock()
 
 
-class Query(msgspec.Struct, frozen=True):
+class Query(msgspec.Struct, frozen=True, gc=False):
     """A statement and the values for its places: what a session runs.
 
     A `costly` one may spend long on a single record.
@@ -31,7 +34,7 @@ class Query(msgspec.Struct, frozen=True):
     costly: bool = False
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A statement's text and, for each place in it, the number of the value that goes there."""
 
     text: str
@@ -112,16 +115,20 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
     )
 
 
-def kept(
-    cache: dict[Shape, Prepared], shape: Shape, build: Callable[[Shape], Prepared]
-) -> Prepared:
-    """The statement of a shape, built when it is not in the cache."""
-    prepared = cache.get(shape)
-    if prepared is None:
-        prepared = build(shape)
+class Kept(dict[Shape, Prepared]):
+    """Statements by their shapes: each is built when it is first asked for."""
+
+    def __init__(self, build: Callable[[Shape], Prepared]) -> None:
+        super().__init__()
+        self._build = build
+        self._characters = 0
+
+    def __missing__(self, shape: Shape) -> Prepared:
+        prepared = self._build(shape)
         # the event loop and the writer keep statements, and one of them at a time makes room
         with _keeping:
-            if len(cache) >= SHAPES_KEPT:
-                del cache[next(iter(cache))]
-            cache[shape] = prepared
-    return prepared
+            self._characters += len(prepared.text) if shape not in self else 0
+            self[shape] = prepared
+            while len(self) > SHAPES_KEPT or self._characters > CHARACTERS_KEPT:
+                self._characters -= len(self.pop(next(iter(self))).text)
+        return prepared

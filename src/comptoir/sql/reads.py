@@ -9,7 +9,7 @@ from comptoir.plan.bound import Value
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.functions import FunctionTable
-from comptoir.sql.prepared import Prepared, Query, constant, kept, named, prepare
+from comptoir.sql.prepared import Kept, Prepared, Query, constant, named, prepare
 from comptoir.sql.records import (
     Beside,
     RecordLevels,
@@ -46,9 +46,9 @@ class ReadStatements:
         self._dialect = dialect
         self._levels = RecordLevels(tables, functions)
         self._records = {each: self._build_record((each, ())) for each in model.sets}
-        self._computed: dict[RecordShape, Prepared] = {}
-        self._pages: dict[PageShape, Prepared] = {}
-        self._counts: dict[CountShape, Prepared] = {}
+        self._computed = Kept(self._build_record)
+        self._pages = Kept(self._build_page)
+        self._counts = Kept(self._build_count)
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
@@ -56,7 +56,7 @@ class ReadStatements:
         if not plan.computed:
             return self._records[plan.entity_set].query(company, plan.key)
         shape = (plan.entity_set, beside_of(plan.computed))
-        prepared = kept(self._computed, shape, self._build_record)
+        prepared = self._computed[shape]
         return prepared.query(company, plan.key, *values_beside(plan.computed))
 
     def page(self, plan: PagePlan) -> Query:
@@ -70,7 +70,7 @@ class ReadStatements:
         seeks, skips = plan.seek is not None, plan.skip > 0
         held = (where.condition, len(where.values) if beside or term_values else 0)
         shape = (plan.entity_set, held, keys, names, beside, terms, seeks, skips)
-        prepared = kept(self._pages, shape, self._build_page)
+        prepared = self._pages[shape]
         return prepared.query(
             company,
             plan.limit,
@@ -90,7 +90,7 @@ class ReadStatements:
         beside = beside_of(plan.computed)
         held = (plan.where.condition, len(plan.where.values))
         shape = (plan.entity_set, held, keys, _names(plan.within), beside)
-        prepared = kept(self._counts, shape, self._build_count)
+        prepared = self._counts[shape]
         return prepared.query(
             company,
             *_values(plan.within),

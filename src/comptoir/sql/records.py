@@ -20,7 +20,7 @@ VERSION_NAME: Name = (-1, VERSION)
 """What a level calls the version of its records."""
 
 
-class Term(msgspec.Struct, frozen=True):
+class Term(msgspec.Struct, frozen=True, gc=False):
     """The shape of an expression to sort by, and how many values it has."""
 
     value: Value

@@ -12,7 +12,7 @@ from comptoir.plan.related import RelatedPlan
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level
-from comptoir.sql.prepared import BLANK, Prepared, Query, kept, named, prepare
+from comptoir.sql.prepared import BLANK, Kept, Prepared, Query, named, prepare
 from comptoir.sql.records import (
     RecordLevels,
     Terms,
@@ -36,8 +36,8 @@ class RelatedStatements:
     def __init__(self, tables: Tables, dialect: Dialect, functions: FunctionTable) -> None:
         self._dialect = dialect
         self._levels = RecordLevels(tables, functions)
-        self._rows: dict[RelatedShape, Prepared] = {}
-        self._counts: dict[CountShape, Prepared] = {}
+        self._rows = Kept(self._build_rows)
+        self._counts = Kept(self._build_counts)
 
     def rows(self, plan: RelatedPlan) -> Query:
         """The statement that reads related records, those of one value together and in order."""
@@ -45,7 +45,7 @@ class RelatedStatements:
         terms, term_values = terms_of(page.order)
         held, behind = page.where, len(page.where.values)
         shape = (plan.navigation, page.entity_set, held.condition, behind, terms, len(values))
-        prepared = kept(self._rows, shape, self._build_rows)
+        prepared = self._rows[shape]
         return prepared.query(
             _company(plan),
             page.skip,
@@ -61,7 +61,7 @@ class RelatedStatements:
         values = padded(plan.values)
         where = plan.page.where
         shape = (plan.navigation, plan.page.entity_set, where.condition, len(values))
-        prepared = kept(self._counts, shape, self._build_counts)
+        prepared = self._counts[shape]
         return prepared.query(_company(plan), *_only(plan), *values, *where.values)
 
     def _build_rows(self, shape: RelatedShape) -> Prepared:

@@ -5,7 +5,7 @@ from sqlalchemy.engine import Dialect
 
 from comptoir.edm.entity import Followed, UniqueRule
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.prepared import BLANK, Prepared, constant, kept, named, prepare, slot
+from comptoir.sql.prepared import BLANK, Kept, Prepared, constant, named, prepare, slot
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
@@ -26,11 +26,11 @@ class WriteStatements:
         self._dialect = dialect
         self._inserts = {each: self._build_insert(each) for each in model.stored}
         self._deletes = {each: self._build_delete(each) for each in model.stored}
-        self._updates: dict[UpdateShape, Prepared] = {}
-        self._duplicates: dict[UniqueShape, Prepared] = {}
-        self._followed: dict[FollowShape, Prepared] = {}
-        self._highest: dict[NumberShape, Prepared] = {}
-        self._matches: dict[KeysShape, Prepared] = {}
+        self._updates = Kept(self._build_update)
+        self._duplicates = Kept(self._build_duplicate)
+        self._followed = Kept(self._build_followed)
+        self._highest = Kept(self._build_highest)
+        self._matches = Kept(self._build_matches)
 
     def insert(self, entity_set: EntitySet) -> Prepared:
         """Insert a record: company, version, then the properties in order."""
@@ -38,7 +38,7 @@ class WriteStatements:
 
     def update(self, entity_set: EntitySet, names: tuple[str, ...]) -> Prepared:
         """Change some properties: company, key, version, then the properties in order."""
-        return kept(self._updates, (entity_set, names), self._build_update)
+        return self._updates[(entity_set, names)]
 
     def delete(self, entity_set: EntitySet) -> Prepared:
         """Delete a record: company, key."""
@@ -46,19 +46,19 @@ class WriteStatements:
 
     def duplicate(self, entity_set: EntitySet, rule: UniqueRule) -> Prepared:
         """The key of another record with these values: company, key, then the rule's values."""
-        return kept(self._duplicates, (entity_set, rule), self._build_duplicate)
+        return self._duplicates[(entity_set, rule)]
 
     def followed(self, entity_set: EntitySet, rule: Followed) -> Prepared:
         """The value that a derivation follows: company, reference, own key, values of `only`."""
-        return kept(self._followed, (entity_set, rule), self._build_followed)
+        return self._followed[(entity_set, rule)]
 
     def highest(self, entity_set: EntitySet, name: str) -> Prepared:
         """The highest value of a property, null without records: company."""
-        return kept(self._highest, (entity_set, name), self._build_highest)
+        return self._highest[(entity_set, name)]
 
     def matches(self, entity_set: EntitySet, names: tuple[str, ...], count: int) -> Prepared:
         """Whole records by the values of some properties: company, then `count` value lists."""
-        return kept(self._matches, (entity_set, names, count), self._build_matches)
+        return self._matches[(entity_set, names, count)]
 
     def _build_insert(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]

@@ -1,14 +1,15 @@
 """`$compute` bound to a kind: values beside the properties of a record."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 from types import MappingProxyType
 
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.keeping import kept
 from comptoir.plan.expressions.kinds import RECORD, Typed, typed_property
+from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import Computed, ComputedProperty
 from comptoir.request.compute import COMPUTE, parse_compute
@@ -17,8 +18,11 @@ from comptoir.request.expression import print_expression
 COMPUTES_KEPT = 500
 """How many are kept: what was asked for before is not bound again."""
 
+MOST_TOGETHER = 4 * MOST_CHARACTERS
+"""How long all that is computed for a record may be."""
 
-@lru_cache(COMPUTES_KEPT)
+
+@kept(COMPUTES_KEPT)
 def bind_compute(grounds: Grounds, text: str) -> Computed:
     """What the items of `$compute` mean for a set's records.
 
@@ -27,6 +31,7 @@ def bind_compute(grounds: Grounds, text: str) -> Computed:
     """
     kind = grounds.entity_set.type
     computed: list[ComputedProperty] = []
+    together = 0.0
     for item in parse_compute(text, grounds.limits, COMPUTE):
         if item.alias in kind.by_name or item.alias in kind.related:
             raise misused(
@@ -39,6 +44,11 @@ def bind_compute(grounds: Grounds, text: str) -> Computed:
         typed = narrowed(binder.value(node))
         if typed.kind is RECORD:
             raise unsupported(COMPUTE, node.position, "a record as a computed value")
+        lengths = Lengths(grounds.model, COMPUTE, binder.slots.values)
+        longest = lengths.longest(typed.value, item.position)
+        together += longest
+        if longest > MOST_CHARACTERS or together > MOST_TOGETHER:
+            raise too_long(COMPUTE, item.position)
         computed.append(
             ComputedProperty(
                 item.alias,

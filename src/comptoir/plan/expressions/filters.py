@@ -5,6 +5,7 @@ from comptoir.plan.bound import Condition, Junction, Value
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.lengths import Lengths
 from comptoir.plan.expressions.pairs import PairBinder
 from comptoir.plan.faults import FILTER
 from comptoir.plan.read import Where
@@ -20,6 +21,8 @@ def bind_filter(grounds: Grounds, text: str) -> Where:
     names = computed_names(grounds.computed)
     binder = Binder(grounds.model, grounds.entity_set, FILTER, names, nested=grounds.nested)
     condition = bind_condition(binder, node, grounds.entity_set.pair_filter, FILTER)
+    lengths = Lengths(grounds.model, FILTER, binder.slots.values, grounds.computed)
+    lengths.longest(condition, 0)
     return Where(condition, tuple(binder.slots.values))
 
 

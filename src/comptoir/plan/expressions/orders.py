@@ -1,16 +1,17 @@
 """`$orderby` bound to a kind: properties and expressions, each up or down."""
 
 from collections.abc import Collection
-from functools import lru_cache
 
 from comptoir.edm.text import Text
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.keeping import kept
 from comptoir.plan.expressions.kinds import NOTHING, WIDE
+from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths
 from comptoir.plan.expressions.terms import name_of
-from comptoir.plan.faults import ORDERBY, unsupported
+from comptoir.plan.faults import ORDERBY, misused, unsupported
 from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
 from comptoir.request.expression import parse_orderby
 from comptoir.request.expression.tree import Node, Path, walk
@@ -18,8 +19,11 @@ from comptoir.request.expression.tree import Node, Path, walk
 ORDERS_KEPT = 500
 """How many orders are kept: one that was asked for before is not bound again."""
 
+MOST_KEYS = 32
+"""How many keys an order has: what seeks behind a record compares each with all before it."""
 
-@lru_cache(ORDERS_KEPT)
+
+@kept(ORDERS_KEPT)
 def bind_orderby(grounds: Grounds, text: str) -> Order:
     """The total order that `$orderby` asks for: its keys, then the key of the kind.
 
@@ -27,6 +31,7 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
     the fault, 501 for an expression that is not supported.
     """
     model, entity_set = grounds.model, grounds.entity_set
+    characters = 0.0
     names = computed_names(grounds.computed)
     keys: dict[object, OrderKey | OrderTerm] = {}
     for item in parse_orderby(text, grounds.limits, ORDERBY):
@@ -35,17 +40,28 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
             raise unsupported(ORDERBY, node.position, f"sorting by {name_of(node)}")
         binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
-        value = typed.value
-        if isinstance(value, Field) and value.name in entity_set.type.by_name:
-            keys.setdefault(value, OrderKey(value.name, item.descending))
-            continue
         if typed.kind is NOTHING:
             continue
+        value, values = typed.value, tuple(binder.slots.values)
         is_text = typed.kind is WIDE or isinstance(typed.type.default, str)
-        term = OrderTerm(
-            value, is_text, typed.nullable, item.descending, tuple(binder.slots.values)
+        key: OrderKey | OrderTerm = OrderTerm(
+            value, is_text, typed.nullable, item.descending, values
         )
-        keys.setdefault((value, term.values), term)
+        if isinstance(value, Field) and value.name in entity_set.type.by_name:
+            key = OrderKey(value.name, item.descending)
+        if (value, values) in keys:
+            continue
+        if len(keys) == MOST_KEYS:
+            message = f"there are more than {MOST_KEYS} keys. Sort by fewer."
+            raise misused(ORDERBY, item.position, message)
+        keys[value, values] = key
+        lengths = Lengths(model, ORDERBY, values, grounds.computed)
+        longest = lengths.longest(value, item.position)
+        characters += longest if is_text else 0
+        if characters > MOST_CHARACTERS:
+            # a link to the next page carries them
+            construct = f"sorting by texts of more than {MOST_CHARACTERS} characters in all"
+            raise unsupported(ORDERBY, item.position, construct)
     return default_order(entity_set, tuple(keys.values()))
 
 

@@ -18,6 +18,7 @@ from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
 from comptoir.plan.expressions.filters import bind_filter
 from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.keeping import LONG, LONG_KEPT, kept
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.read import Where
 
@@ -30,12 +31,14 @@ _LITERAL = re.compile(
     re.ASCII,
 )
 _DECISIVE = re.compile(r"matchespattern|duration\Z", re.IGNORECASE)
+# an alias may be joined to itself many times, and its length counts then
+_OF_ALIASES = re.compile(r"matchespattern|concat|duration\Z", re.IGNORECASE)
 _TEXT_MARKER = "'\ue000{}\ue000'"
 _GUID_MARKER = "ffffffff-ffff-ffff-ffff-{:012x}"
 _BETWEEN = "\1"
 
 
-class _Template(msgspec.Struct, frozen=True):
+class _Template(msgspec.Struct, frozen=True, gc=False):
     """A shape's condition and, for each of its values, the literal that goes there, or itself."""
 
     condition: Condition | None
@@ -56,7 +59,8 @@ def filter_where(grounds: Grounds, text: str) -> Where:
     literals = parts[1::2]
     kinds = tuple([literal[0] == "'" for literal in literals])
     names = tuple([name for name, _ in grounds.aliases])
-    template = _template(_without_aliases(grounds), names, tuple(parts[::2]), kinds)
+    template_of = _long_template if len(texts) > LONG else _short_template
+    template = template_of(_without_aliases(grounds), names, tuple(parts[::2]), kinds)
     if template is None or "\0" in texts:
         return _whole(grounds, text)
     values = [
@@ -74,13 +78,12 @@ def filter_where(grounds: Grounds, text: str) -> Where:
     )
 
 
-@lru_cache(SHAPES_KEPT)
+@kept(SHAPES_KEPT)
 def _whole(grounds: Grounds, text: str) -> Where:
     """A filter that is its own shape."""
     return bind_filter(grounds, text)
 
 
-@lru_cache(SHAPES_KEPT)
 def _template(
     grounds: Grounds, names: tuple[str, ...], rest: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> _Template | None:
@@ -88,7 +91,8 @@ def _template(
 
     `names` are those of the aliases, whose texts stand behind the filter's own.
     """
-    if any(_DECISIVE.search(part) for part in rest):
+    decisive = _OF_ALIASES if names else _DECISIVE
+    if any(decisive.search(part) for part in rest):
         return None
     markers = [
         (_TEXT_MARKER if is_text else _GUID_MARKER).format(number)
@@ -111,6 +115,10 @@ def _template(
     return _Template(
         where.condition, where.values, tuple([numbers.get(value) for value in where.values])
     )
+
+
+_short_template = lru_cache(SHAPES_KEPT)(_template)
+_long_template = lru_cache(LONG_KEPT)(_template)
 
 
 def _without_aliases(grounds: Grounds) -> Grounds:

@@ -16,7 +16,7 @@ from comptoir.sql.reads import ReadStatements
 from comptoir.store.protocol import Patience
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.session import run_statement
+from comptoir.store.sqlite.session import Portion, run_statement
 from comptoir.store.sqlite.turns import Turns
 
 SLICE = 25
@@ -27,6 +27,9 @@ STEPS = 500
 
 BUDGET = 40
 """Callbacks after which a statement must leave the event loop: one or two milliseconds."""
+
+CHARACTERS = 4_000_000
+"""How much text of a page is fetched at once on a scanning thread, and then is in memory."""
 
 SLOW = 10
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
@@ -42,7 +45,8 @@ class Reader:
         self._statements = statements
         self._scans = scans
         self._turns = Turns()
-        self._slow: set[str] = set()
+        # their hashes: two that have the same cost a thread, and the texts may be long
+        self._slow: set[int] = set()
         self._loop = asyncio.get_running_loop()
         self._in_turn = False
         self._callbacks = 0
@@ -76,20 +80,34 @@ class Reader:
                 skip = 0
                 seek = plan.seek_behind(rows[-1])
                 await self._turns.next()
-        if left > 0:
+        while left > 0:
             rest = self._statements.page(_part(plan, seek, left, skip))
-            async for rows in self.sliced(await patience(self._scans.run(rest))):
-                yield rows
+            portion = Portion(CHARACTERS)
+            rows = await patience(self._scans.run(rest, portion))
+            if rows:
+                left -= len(rows)
+                skip = 0
+                seek = plan.seek_behind(rows[-1])
+            if portion.is_whole:
+                left = 0
+            async for some in self.sliced(rows):
+                yield some
 
     async def sliced(self, rows: list[Row]) -> AsyncIterator[list[Row]]:
-        """Rows that have been read, in slices; between two slices others have their turn."""
-        for start in range(0, len(rows), SLICE):
-            yield rows[start : start + SLICE]
+        """Rows that have been read, in slices; between two slices others have their turn.
+
+        The list is emptied, so that what a slow client has been sent is not kept.
+        """
+        rows.reverse()
+        while rows:
+            some = rows[: -SLICE - 1 : -1]
+            del rows[-SLICE:]
+            yield some
             await self._turns.next()
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""
-        if query.costly or query.text in self._slow:
+        if query.costly or hash(query.text) in self._slow:
             return None
         self._callbacks = 0
         if not self._in_turn:
@@ -103,7 +121,7 @@ class Reader:
             raise refusal_of(fault) from fault
         if len(self._slow) == SHAPES_KEPT:
             self._slow.clear()
-        self._slow.add(query.text)
+        self._slow.add(hash(query.text))
         return None
 
     def _begin_turn(self) -> None:

@@ -9,7 +9,7 @@ from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.session import run_statement
+from comptoir.store.sqlite.session import Portion, run_statement
 
 INTERRUPT_SECONDS = 0.02
 """How often a read that nobody waits for is told to end."""
@@ -33,8 +33,8 @@ class Scans:
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="comptoir-scan")
 
-    async def run(self, query: Query) -> list[Row]:
-        """Run a read on a thread and give its rows.
+    async def run(self, query: Query, portion: Portion | None = None) -> list[Row]:
+        """Run a read on a thread and give its rows, or a portion of them.
 
         Raises `Refusal`: 429 when too many wait, 503 when it takes too long. When the caller is
         cancelled, so is the read.
@@ -48,14 +48,14 @@ class Scans:
         self._waiting += 1
         try:
             async with self._free:
-                return await self._run(query)
+                return await self._run(query, portion)
         finally:
             self._waiting -= 1
 
-    async def _run(self, query: Query) -> list[Row]:
+    async def _run(self, query: Query, portion: Portion | None) -> list[Row]:
         loop = asyncio.get_running_loop()
         connection = self._idle.pop()
-        work = loop.run_in_executor(self._threads, run_statement, connection, query)
+        work = loop.run_in_executor(self._threads, run_statement, connection, query, portion)
         try:
             await asyncio.wait([work], timeout=self._seconds)
         finally:

@@ -9,11 +9,41 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.store.sqlite.functions import Connection
 
+FETCHED = 10
+"""How many rows of a portion are fetched at once."""
+
 T = TypeVar("T")
 
 
-def run_statement(connection: sqlite3.Connection, statement: Statement) -> list[Row]:
-    """Run a statement and fetch all its rows, so that no cursor stays open.
+class Portion:
+    """How much of a statement's rows is fetched: about so many characters of text.
+
+    `is_whole` tells whether that was all of them.
+    """
+
+    def __init__(self, characters: int) -> None:
+        self.is_whole = True
+        self._left = characters
+
+    def of(self, cursor: sqlite3.Cursor) -> list[Row]:
+        """The first rows; the cursor is closed behind them."""
+        rows: list[Row] = []
+        while self._left > 0:
+            some: list[Row] = cursor.fetchmany(FETCHED)
+            if not some:
+                return rows
+            rows += some
+            texts = [value for row in some for value in row if isinstance(value, str)]
+            self._left -= sum(map(len, texts))
+        self.is_whole = False
+        cursor.close()
+        return rows
+
+
+def run_statement(
+    connection: sqlite3.Connection, statement: Statement, portion: Portion | None = None
+) -> list[Row]:
+    """Run a statement and fetch all its rows, or a portion, so that no cursor stays open.
 
     Raises `Refusal` (400) when a value of the query cannot be computed.
     """
@@ -21,7 +51,8 @@ def run_statement(connection: sqlite3.Connection, statement: Statement) -> list[
         connection.executemany(statement.text, statement.rows)
         return []
     try:
-        return cast("list[Row]", connection.execute(statement.text, statement.values).fetchall())
+        cursor = connection.execute(statement.text, statement.values)
+        return cast("list[Row]", cursor.fetchall()) if portion is None else portion.of(cursor)
     except sqlite3.OperationalError:
         found = connection.faults.take() if isinstance(connection, Connection) else None
         if found is None:

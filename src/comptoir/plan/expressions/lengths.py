@@ -1,0 +1,99 @@
+"""How long texts may become that an expression makes: who multiplies them makes them unbounded."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypeGuard
+
+from comptoir.edm.model import Model
+from comptoir.edm.primitive import Stored
+from comptoir.edm.text import Text
+from comptoir.errors import Refusal
+from comptoir.plan.bound import (
+    Choice,
+    Exists,
+    Field,
+    Function,
+    Member,
+    Related,
+    Slot,
+    Value,
+    parts,
+)
+from comptoir.plan.faults import unsupported
+from comptoir.plan.read import Computed
+
+MOST_CHARACTERS = 64_000
+"""How long a text that is made may be, and all texts together that are sorted by.
+
+It is measured by how long properties may be, not by how long they are.
+"""
+
+_SHORT = 40.0
+"""No less than what a value that is no text has as text."""
+
+
+class Lengths:
+    """Measures the texts of the expressions of one option, whose slots have these values."""
+
+    def __init__(
+        self, model: Model, option: str, values: Sequence[Stored], computed: Computed = ()
+    ) -> None:
+        self._model = model
+        self._option = option
+        self._values = values
+        self._computed = {each.name: each for each in computed}
+        self._properties = _lengths(model)
+
+    def longest(self, node: Value, position: int) -> float:
+        """The most characters that a value has as text; infinite where it has no limit.
+
+        Raises `Refusal` (501) where texts are joined to one that may be too long.
+        """
+        match node:
+            case Field() if node.name in self._computed:
+                held = self._computed[node.name]
+                inner = Lengths(self._model, self._option, held.values)
+                return inner.longest(held.value, position)
+            case Field() | Member():
+                return self._properties.get(node.name, _SHORT)
+            case Slot():
+                return float(len(str(self._values[node.number])))
+            case Related():
+                return self.longest(node.value, position)
+            case Exists():
+                if node.condition is not None:
+                    self.longest(node.condition, position)
+                return _SHORT
+        below = [self.longest(each, position) for each in parts(node)]
+        if isinstance(node, Choice):
+            return max(below)
+        return self._made(node, below, position) if isinstance(node, Function) else _SHORT
+
+    def _made(self, node: Function, below: Sequence[float], position: int) -> float:
+        length = sum(below)
+        if node.name == "substring_written":
+            counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
+            length = min([below[0], *map(float, counts)])
+        if node.name == "concat" and length > MOST_CHARACTERS:
+            raise too_long(self._option, position)
+        return length
+
+
+def _is_slot(node: Value) -> TypeGuard[Slot]:
+    return isinstance(node, Slot)
+
+
+def too_long(option: str, position: int) -> Refusal:
+    """501: a text that may be longer than those that are made or sorted by."""
+    return unsupported(option, position, f"making texts of more than {MOST_CHARACTERS} characters")
+
+
+def _lengths(model: Model) -> Mapping[str, float]:
+    """The most characters of the text properties of a name."""
+    lengths: dict[str, float] = {}
+    for entity_set in model.sets:
+        for each in entity_set.type.properties:
+            if isinstance(each.type, Text):
+                length = each.type.max_length or math.inf
+                lengths[each.name] = max(length, lengths.get(each.name, 0.0))
+    return lengths
