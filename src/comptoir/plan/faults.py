@@ -24,7 +24,8 @@ def unsupported(option: str, position: int, construct: str) -> Refusal:
 
 def no_further(option: str, position: int, name: str, path: str) -> Refusal:
     """400: a path that goes on behind a property, which is a plain value."""
-    return misused(option, position, f"{name[:100]} is a value, in which {path[:100]} is nothing.")
+    message = f"{name[:100]} is a value without parts, so {path[:100]} leads nowhere."
+    return misused(option, position, message)
 
 
 def unknown_name(option: str, position: int, name: str, what: str, known: Iterable[str]) -> Refusal:

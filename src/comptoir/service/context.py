@@ -121,7 +121,7 @@ COLLECTING = frozenset(
 )
 """The query options that a collection takes."""
 
-REFERRING = COLLECTING - {"$apply", "$expand", "$select"}
+REFERRING = COLLECTING - {"$apply", "$compute", "$expand", "$select"}
 """The query options that a collection of references takes: they have no fields to choose."""
 
 VIEWING = frozenset({"$compute", "$expand", "$format", "$select"})
