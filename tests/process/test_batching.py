@@ -30,7 +30,14 @@ def company(server: Server) -> Company:
     company = server.new_company()
     company.load(
         "contactsExt",
-        *({"number": f"K{number:04d}", "displayName": "x" * 100} for number in range(CONTACTS)),
+        *(
+            {
+                "id": f"{number:08d}-0000-4000-8000-000000000000",
+                "number": f"K{number:04d}",
+                "displayName": "x" * 100,
+            }
+            for number in range(CONTACTS)
+        ),
     )
     return company
 

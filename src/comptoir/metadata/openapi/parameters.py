@@ -18,7 +18,8 @@ PAGE_OPTIONS = (
     "$count",
     "$format",
 )
-REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each != "$apply")
+_OF_RECORDS = ("$select", "$expand", "$compute", "$apply")
+REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each not in _OF_RECORDS)
 RECORD_OPTIONS = ("$select", "$expand", "$compute", "$format")
 COUNT_OPTIONS = ("$filter", "$search", "$apply")
 
