@@ -35,9 +35,10 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class Slot(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """A value of the request: the parameter with this number."""
+    """A value of the request: the parameter with this number; `whole` when it is an integer."""
 
     number: int
+    whole: bool = False
 
 
 class Function(msgspec.Struct, frozen=True, cache_hash=True, gc=False):

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
-    Integer,
     String,
     and_,
     case,
@@ -19,7 +19,6 @@ from sqlalchemy import (
     or_,
     table,
     true,
-    type_coerce,
 )
 
 from comptoir.edm.model import EntitySet
@@ -46,9 +45,9 @@ from comptoir.plan.bound import (
     parts,
 )
 from comptoir.sql.depth import DEPTH, Cuts, within
-from comptoir.sql.functions import FunctionTable
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.levels import Level, SqlValue
-from comptoir.sql.prepared import BLANK, constant, named, slot
+from comptoir.sql.prepared import BLANK, constant, named, slot_of
 from comptoir.sql.searches import matches
 from comptoir.sql.tables import COMPANY_ID, Tables
 
@@ -59,9 +58,6 @@ COMPANY = "company"
 """The name of the statement's value that is the company's id."""
 
 _NULL: SqlValue = literal_column("NULL")
-_ABSENT: SqlValue = literal_column("x'00'")
-"""Stands for null in lists: no value equals it."""
-
 
 _COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], ColumnElement[bool]]] = {
     "eq": lambda left, right: left == right,
@@ -79,13 +75,13 @@ class Expressions:
     def __init__(
         self,
         tables: Tables,
-        functions: FunctionTable,
+        dialect: Dialect,
         entity_set: EntitySet | None,
         first_slot: int = 0,
         depth: int = DEPTH,
     ) -> None:
         self._tables = tables
-        self._functions = functions
+        self._dialect = dialect
         self._set = entity_set
         self._first_slot = first_slot
         self._depth = depth
@@ -111,17 +107,15 @@ class Expressions:
 
     def slot(self, node: Slot) -> SqlValue:
         """The place of a value."""
-        return slot(self._first_slot + node.number)
+        return slot_of(node, self._first_slot)
 
-    def call(self, name: str, arguments: Sequence[SqlValue]) -> SqlValue:
+    def call(self, name: str, arguments: Sequence[SqlValue | ColumnElement[bool]]) -> SqlValue:
         """A function of the dialect."""
-        return cast("SqlValue", self._functions[name](*arguments))
+        return cast("SqlValue", self._dialect.functions[name](*arguments))
 
     def deeper(self) -> "Expressions":
         """The same for expressions over related records."""
-        return Expressions(
-            self._tables, self._functions, None, self._first_slot, within(self._depth)
-        )
+        return Expressions(self._tables, self._dialect, None, self._first_slot, within(self._depth))
 
     def related(self, level: Level, steps: Sequence[Step], node: Value | None) -> Level:
         """The level of the records at the end of steps from a level's, to compute a node over."""
@@ -174,7 +168,7 @@ class Expressions:
         if self._set is None:
             raise LookupError("related records are not searched")
         key = level.column(0, self._set.type.key)
-        return matches(node, self._set, key, self._tables, self._functions)
+        return matches(node, self._set, key, self._tables, self._dialect)
 
 
 class _At:
@@ -208,7 +202,9 @@ class _At:
             case Constant():
                 held = true() if node.value else false()
             case Function():
-                held = cast("ColumnElement[bool]", self._function(node))
+                made = self._function(node)
+                is_condition = isinstance(made.type, Boolean)
+                held = cast("ColumnElement[bool]", made) if is_condition else made == constant(1)
             case _:
                 held = self.value(node) == constant(1)
         return held
@@ -225,7 +221,8 @@ class _At:
             case Slot():
                 held = self._terms.slot(node)
             case Function():
-                held = self._function(node)
+                made = self._function(node)
+                held = self._number(made) if isinstance(made.type, Boolean) else made
             case Null():
                 held = _NULL
             case Constant():
@@ -238,8 +235,12 @@ class _At:
                 inner = self._terms.related(self._level, node.steps, None)
                 held = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
             case _:
-                held = cast("SqlValue", type_coerce(self.condition(node), Integer))
+                held = self._number(self.condition(node))
         return held
+
+    def _number(self, condition: ColumnElement[bool] | SqlValue) -> SqlValue:
+        """A condition as the database keeps it: 1, 0 or null."""
+        return self._terms.call("as_number", [condition])
 
     def _related(self, node: Related) -> SqlValue:
         inner = self._terms.related(self._level, node.steps, node.value)
@@ -267,7 +268,8 @@ class _At:
             return operand.in_(items)
         if all(isinstance(each, Slot) for each in node.items):
             return operand.in_(items).is_(true())
-        return func.coalesce(operand, _ABSENT).in_([func.coalesce(each, _ABSENT) for each in items])
+        present = [self._terms.call("present", [each]) for each in items]
+        return self._terms.call("present", [operand]).in_(present)
 
     def _choice(self, node: Choice) -> SqlValue:
         branches = [
@@ -288,8 +290,7 @@ class _At:
         while len(terms) > GROUP:
             # "is one" keeps SQLAlchemy from flattening the groups into one chain again
             terms = [
-                type_coerce(join(*terms[start : start + GROUP]).self_group(), Integer)
-                == constant(1)
+                self._number(join(*terms[start : start + GROUP]).self_group()) == constant(1)
                 for start in range(0, len(terms), GROUP)
             ]
         return join(*terms)

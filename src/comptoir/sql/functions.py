@@ -7,7 +7,17 @@ What SQLite has not, or has otherwise, is registered with it: `REGISTERED`.
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from sqlalchemy import ColumnElement, Integer, Text, case, cast, func, literal_column, or_
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Text,
+    case,
+    cast,
+    func,
+    literal_column,
+    or_,
+    type_coerce,
+)
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
@@ -105,6 +115,15 @@ def _text_of_boolean(value: Operand) -> SqlExpression:
     )
 
 
+def _as_number(condition: Operand) -> SqlExpression:
+    return type_coerce(condition, Integer)
+
+
+def _present(value: Operand) -> SqlExpression:
+    # no value equals it
+    return func.coalesce(value, literal_column("x'00'"))
+
+
 _NATIVE: FunctionTable = {
     "contains": _contains,
     "startswith": _startswith,
@@ -140,6 +159,8 @@ _NATIVE: FunctionTable = {
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
     "text_of_text": lambda text: text,
+    "as_number": _as_number,
+    "present": _present,
 }
 
 REGISTERED_AGGREGATES = ("sum_wide", "average_wide")

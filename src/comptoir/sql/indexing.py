@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Select, delete, func, insert, select, update
-from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.functions import FunctionTable
-from comptoir.sql.prepared import Prepared, constant, named, prepare
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.prepared import Prepared, constant, named, prepare, whole
 from comptoir.sql.searches import SCOPE_SIZE, as_key, folded, layout, logged_set
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
-from comptoir.sql.trigrams import TrigramIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,12 @@ class Indexed:
 class IndexStatements:
     """Each statement's line says what it is for, and the values to bind, in order."""
 
-    def __init__(
-        self, model: Model, tables: Tables, dialect: Dialect, functions: FunctionTable
-    ) -> None:
+    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
-        self._dialect = dialect
+        self._compiler = dialect.compiler
+        self._spans_companies = dialect.index.spans_companies
         self.sets = {
-            each: Indexed(each.name, logged_set(each), layout(each), self._texts(each, functions))
+            each: Indexed(each.name, logged_set(each), layout(each), self._texts(each, dialect))
             for each in model.per_company
         }
         """How the sets under a company are indexed."""
@@ -66,11 +63,11 @@ class IndexStatements:
         self.add_document = self._add_document()
         """Keep a document: company, number, set, record, text."""
 
-        self.trigrams = TrigramIndex(dialect)
+        self.documents = dialect.index
         """The index over the documents."""
 
     def _made(self, statement: ClauseElement, *names: str) -> Prepared:
-        return prepare(statement, self._dialect, names)
+        return prepare(statement, self._compiler, names)
 
     def _of_set(self) -> list[ColumnElement[bool]]:
         marks = self._tables.search_marks
@@ -91,7 +88,10 @@ class IndexStatements:
 
     def _add_mark(self) -> Prepared:
         marks = self._tables.search_marks
-        highest = select(func.coalesce(func.max(marks.c.scope), constant(0))).scalar_subquery()
+        scopes = select(func.coalesce(func.max(marks.c.scope), constant(0)))
+        if not self._spans_companies:
+            scopes = scopes.where(marks.c[COMPANY_ID] == named("company"))
+        highest = scopes.scalar_subquery()
         statement = insert(marks).values(
             {
                 COMPANY_ID: named("company"),
@@ -126,7 +126,7 @@ class IndexStatements:
             self._changed()
             .with_only_columns(number)
             .order_by(number)
-            .limit(named("limit"))
+            .limit(whole("limit"))
             .offset(constant(0))
         )
         return self._made(statement, "company", "changed_set", "since", "through", "limit")
@@ -148,11 +148,11 @@ class IndexStatements:
         )
         return self._made(statement, "company", "document")
 
-    def _texts(self, entity_set: EntitySet, functions: FunctionTable) -> Prepared:
+    def _texts(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
         records = self._tables.records[entity_set.name]
         key = records.columns[entity_set.type.key]
         spelled = as_key(entity_set, self._tables, self._tables.changes.c.record)
-        statement = select(key, folded(entity_set, self._tables, functions)).where(
+        statement = select(key, folded(entity_set, self._tables, dialect)).where(
             records.table.c[COMPANY_ID] == named("company"),
             key.in_(self._changed().with_only_columns(spelled)),
             records.table.c[VERSION] <= named("through"),

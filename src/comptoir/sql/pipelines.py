@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import msgspec
 from sqlalchemy import ClauseElement, func
-from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
@@ -23,10 +22,10 @@ from comptoir.plan.apply.stages import (
 )
 from comptoir.plan.apply.stages import Terms as SortedBy
 from comptoir.plan.bound import Field, Value
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
-from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level, Name, SqlValue
-from comptoir.sql.prepared import Kept, Prepared, Query, named, prepare, slot
+from comptoir.sql.prepared import Kept, Prepared, Query, prepare, slot_of, whole
 from comptoir.sql.records import (
     VERSION_NAME,
     RecordLevels,
@@ -62,11 +61,11 @@ class PipelineShape(msgspec.Struct, frozen=True):
 class PipelineStatements:
     """Builds and keeps the statements that read what pipelines make of records."""
 
-    def __init__(self, tables: Tables, dialect: Dialect, functions: FunctionTable) -> None:
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
+        self._compiler = dialect.compiler
         self._dialect = dialect
-        self._functions = functions
-        self._levels = RecordLevels(tables, functions)
+        self._levels = RecordLevels(tables, dialect)
         self._pages = Kept(self._build_page)
         self._counts = Kept(self._build_count)
 
@@ -109,8 +108,8 @@ class PipelineStatements:
         statement = (
             level.selecting(*values, *[column for _, column in columns])
             .order_by(*[directed(term, column) for term, column in columns])
-            .limit(named("limit"))
-            .offset(named("skip"))
+            .limit(whole("limit"))
+            .offset(whole("skip"))
         )
         return self._prepared(statement, level, [*names, *key_names(shape.keys)])
 
@@ -120,14 +119,14 @@ class PipelineStatements:
         return self._prepared(level.selecting(func.count()), level, names)
 
     def _prepared(self, statement: ClauseElement, level: Level, names: Sequence[str]) -> Prepared:
-        prepared = prepare(statement, self._dialect, names)
+        prepared = prepare(statement, self._compiler, names)
         if level.stages <= FEW_STAGES:
             return prepared
         return msgspec.structs.replace(prepared, costly=True)
 
     def _level(self, shape: PipelineShape) -> Level:
         level = self._levels.narrowed(shape.entity_set, shape.keys, shape.within)
-        expressions = Expressions(self._tables, self._functions, shape.entity_set)
+        expressions = Expressions(self._tables, self._dialect, shape.entity_set)
         is_filtered = False
         for stage in shape.stages:
             match stage:
@@ -200,7 +199,7 @@ def _columns(expressions: Expressions, level: Level, values: Sequence[Value]) ->
 def _cut(level: Level, stage: Cut) -> None:
     """Move a level onto some of its rows, in an order."""
     sorting = [directed(term, column) for term, column in _sorted(level, stage.order)]
-    limit, skip = slot(stage.limit.number), slot(stage.skip.number)
+    limit, skip = slot_of(stage.limit), slot_of(stage.skip)
     level.settle(
         dict(level.columns),
         lambda statement: statement.order_by(*sorting).limit(limit).offset(skip),

@@ -5,11 +5,20 @@ from threading import Lock
 from typing import TypeVar
 
 import msgspec
-from sqlalchemy import BindParameter, ColumnElement, Integer, Text, bindparam, literal_column
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    Integer,
+    Text,
+    bindparam,
+    literal_column,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Slot
 
 SHAPES_KEPT = 2_000
 """How many compiled statements of a sort are kept; past that the oldest is dropped."""
@@ -64,9 +73,24 @@ class ManyQueries(msgspec.Struct, frozen=True):
 Statement = Query | ManyQueries
 
 
+CODE_POINTS = "C"
+"""The collation in which texts compare by code point."""
+
+_TEXT = Text(collation=CODE_POINTS)
+_WHOLE = BigInteger()
+
+
 def slot(number: int) -> BindParameter[str | int]:
-    """The place of the value with a number, in a statement under construction."""
+    """The place of the value with a number, whose type follows from what it is compared with."""
     return bindparam(f"{_SLOT}{number}", required=True)
+
+
+def slot_of(node: Slot, first: int = 0) -> BindParameter[str | int]:
+    """The place of a value of an expression whose slots begin at `first`."""
+    name = f"{_SLOT}{first + node.number}"
+    if node.whole:
+        return bindparam(name, type_=_WHOLE, required=True)
+    return bindparam(name, type_=_TEXT, required=True)
 
 
 PREFIX = "comptoir_"
@@ -92,8 +116,13 @@ BLANK = constant_text("")
 
 
 def named(name: str) -> BindParameter[str | int]:
-    """The place of a value with a name."""
+    """The place of a value with a name, whose type follows from what it is compared with."""
     return bindparam(name, required=True)
+
+
+def whole(name: str) -> BindParameter[int]:
+    """The place of a whole number with a name."""
+    return bindparam(name, type_=_WHOLE, required=True)
 
 
 def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()) -> Prepared:

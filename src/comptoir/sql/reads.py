@@ -1,15 +1,14 @@
 """Statements that read records, each compiled once per shape of its plan."""
 
 from sqlalchemy import func
-from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY
-from comptoir.sql.functions import FunctionTable
-from comptoir.sql.prepared import Kept, Prepared, Query, constant, named, prepare
+from comptoir.sql.prepared import Kept, Prepared, Query, constant, named, prepare, whole
 from comptoir.sql.records import (
     Beside,
     RecordLevels,
@@ -40,11 +39,9 @@ PageShape = tuple[EntitySet, Held, Keys, Names, Beside, Terms, bool, bool]
 class ReadStatements:
     """Builds and keeps the statements that read the records of a model's sets."""
 
-    def __init__(
-        self, model: Model, tables: Tables, dialect: Dialect, functions: FunctionTable
-    ) -> None:
-        self._dialect = dialect
-        self._levels = RecordLevels(tables, functions)
+    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
+        self._compiler = dialect.compiler
+        self._levels = RecordLevels(tables, dialect)
         self._records = {each: self._build_record((each, ())) for each in model.sets}
         self._computed = Kept(self._build_record)
         self._pages = Kept(self._build_page)
@@ -105,7 +102,7 @@ class ReadStatements:
         level.holds.append(level.column(0, entity_set.type.key) == named("key"))
         self._levels.compute(level, entity_set, beside, 0)
         statement = level.selecting(*row(level, entity_set, beside, ()))
-        return prepare(statement, self._dialect, (COMPANY, "key"))
+        return prepare(statement, self._compiler, (COMPANY, "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside, terms, seeks, skips = shape
@@ -121,10 +118,10 @@ class ReadStatements:
         statement = (
             level.selecting(*row(level, entity_set, beside, terms))
             .order_by(*[directed(term, column) for term, column in columns])
-            .limit(named("limit"))
-            .offset(named("skip") if skips else constant(0))
+            .limit(whole("limit"))
+            .offset(whole("skip") if skips else constant(0))
         )
-        return prepare(statement, self._dialect, [*names, *key_names(keys)])
+        return prepare(statement, self._compiler, [*names, *key_names(keys)])
 
     def _build_count(self, shape: CountShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside = shape
@@ -132,7 +129,7 @@ class ReadStatements:
         self._levels.compute(level, entity_set, beside, values)
         self._levels.hold(level, entity_set, condition)
         names = [COMPANY, *within_names(within), *key_names(keys)]
-        return prepare(level.selecting(func.count()), self._dialect, names)
+        return prepare(level.selecting(func.count()), self._compiler, names)
 
 
 def _names(within: Within) -> Names:

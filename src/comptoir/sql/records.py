@@ -10,8 +10,8 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
-from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import BLANK, named
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
@@ -38,9 +38,9 @@ Beside = tuple[tuple[str, Value, int], ...]
 class RecordLevels:
     """Builds the levels on which statements about records stand."""
 
-    def __init__(self, tables: Tables, functions: FunctionTable) -> None:
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
-        self._functions = functions
+        self._dialect = dialect
 
     def level(self, entity_set: EntitySet) -> Level:
         """The records of a set: of its own table, or of the one that its view names."""
@@ -113,7 +113,7 @@ class RecordLevels:
         return level.stage({}, values)
 
     def _expressions(self, entity_set: EntitySet, first: int) -> Expressions:
-        return Expressions(self._tables, self._functions, entity_set, first)
+        return Expressions(self._tables, self._dialect, entity_set, first)
 
 
 def row(level: Level, entity_set: EntitySet, beside: Beside, terms: Terms) -> list[SqlValue]:

@@ -1,7 +1,6 @@
 """Statements that read related records: of many records at once, never one statement each."""
 
 from sqlalchemy import func, select
-from sqlalchemy.engine import Dialect
 
 from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import EntitySet
@@ -9,10 +8,10 @@ from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.related import RelatedPlan
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY
-from comptoir.sql.functions import FunctionTable
 from comptoir.sql.levels import Level
-from comptoir.sql.prepared import BLANK, Kept, Prepared, Query, named, prepare
+from comptoir.sql.prepared import BLANK, Kept, Prepared, Query, named, prepare, whole
 from comptoir.sql.records import (
     RecordLevels,
     Terms,
@@ -33,9 +32,9 @@ CountShape = tuple[NavigationProperty, EntitySet, Value | None, int]
 class RelatedStatements:
     """Builds and keeps the statements that read the records to which navigation leads."""
 
-    def __init__(self, tables: Tables, dialect: Dialect, functions: FunctionTable) -> None:
-        self._dialect = dialect
-        self._levels = RecordLevels(tables, functions)
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._compiler = dialect.compiler
+        self._levels = RecordLevels(tables, dialect)
         self._rows = Kept(self._build_rows)
         self._counts = Kept(self._build_counts)
 
@@ -78,11 +77,11 @@ class RelatedStatements:
         inner = level.selecting(*columns, place, joined.label("joined")).subquery()
         statement = (
             select(*(inner.c[f"c_{at}"] for at in range(len(columns))))
-            .where(inner.c[_PLACE] > named("from"), inner.c[_PLACE] <= named("until"))
+            .where(inner.c[_PLACE] > whole("from"), inner.c[_PLACE] <= whole("until"))
             .order_by(inner.c.joined, inner.c[_PLACE])
         )
         names = [COMPANY, "from", "until", *_names(navigation, count)]
-        return prepare(statement, self._dialect, names)
+        return prepare(statement, self._compiler, names)
 
     def _build_counts(self, shape: CountShape) -> Prepared:
         navigation, entity_set, condition, count = shape
@@ -90,7 +89,7 @@ class RelatedStatements:
         self._levels.hold(level, entity_set, condition)
         joined = level.column(0, navigation.on[1])
         statement = level.selecting(joined, func.count()).group_by(joined)
-        return prepare(statement, self._dialect, [COMPANY, *_names(navigation, count)])
+        return prepare(statement, self._compiler, [COMPANY, *_names(navigation, count)])
 
     def _related(self, navigation: NavigationProperty, entity_set: EntitySet, count: int) -> Level:
         level = self._levels.level(entity_set)

@@ -5,6 +5,7 @@ finds terms by itself; what has changed, or all while there is no mark, by the r
 """
 
 import unicodedata
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import cast
 
@@ -22,15 +23,18 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from comptoir.edm.model import EntitySet
-from comptoir.plan.bound import Found, Matches, Sought
-from comptoir.sql.functions import FunctionTable
+from comptoir.plan.bound import Found, Matches, Slot, Sought
+from comptoir.sql.dialects import Dialect
 from comptoir.sql.levels import SqlValue
-from comptoir.sql.prepared import constant, constant_text, named, slot
+from comptoir.sql.prepared import constant, constant_text, named, slot_of
 from comptoir.sql.tables import COMPANY_ID, Tables
-from comptoir.sql.trigrams import candidates
 
 SCOPE_SIZE = 1 << 40
 """How many numbers the documents of a set may have: those of scope n begin at n times as many."""
+
+
+Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
+"""Says of a folded text that it contains a term."""
 
 
 def logged_set(entity_set: EntitySet) -> str:
@@ -47,10 +51,10 @@ def layout(entity_set: EntitySet) -> str:
     return blake2b(made_of.encode(), digest_size=16).hexdigest()
 
 
-def folded(entity_set: EntitySet, tables: Tables, functions: FunctionTable) -> ColumnElement[str]:
+def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> ColumnElement[str]:
     """The text of a record's document, made of the record."""
     columns = tables.records[entity_set.name].columns
-    text = functions["fold"](*[columns[name] for name in entity_set.type.searched])
+    text = dialect.functions["fold"](*[columns[name] for name in entity_set.type.searched])
     return cast("ColumnElement[str]", text)
 
 
@@ -63,10 +67,10 @@ def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) ->
 
 
 def matches(
-    node: Matches, entity_set: EntitySet, key: SqlValue, tables: Tables, functions: FunctionTable
+    node: Matches, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
 ) -> ColumnElement[bool]:
     """Whether the record of a set that has a key is among those that a search finds."""
-    search = _Search(entity_set, tables, functions)
+    search = _Search(entity_set, tables, dialect)
     if not entity_set.per_company:
         return key.in_(search.by_records(node.sought, changed=None))
     changed = search.changed()
@@ -77,10 +81,10 @@ def matches(
 class _Search:
     """The parts of a search's statement, under the company that the statement is about."""
 
-    def __init__(self, entity_set: EntitySet, tables: Tables, functions: FunctionTable) -> None:
+    def __init__(self, entity_set: EntitySet, tables: Tables, dialect: Dialect) -> None:
         self._set = entity_set
         self._tables = tables
-        self._functions = functions
+        self._dialect = dialect
 
     def changed(self) -> Select[str | int]:
         """The records that have changed since the mark, as the change log spells their keys."""
@@ -97,7 +101,7 @@ class _Search:
         documents = self._tables.search_documents
         first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
         last = first + constant(SCOPE_SIZE - 1)
-        narrowed = candidates(sought, first, last)
+        narrowed = self._dialect.index.candidates(sought, first, last)
         numbers = (
             documents.c.document.between(first, last)
             if narrowed is None
@@ -106,7 +110,7 @@ class _Search:
         return select(as_key(self._set, self._tables, documents.c.record)).where(
             documents.c[COMPANY_ID] == named("company"),
             numbers,
-            self._holds(sought, documents.c.folded),
+            _holds(sought, documents.c.folded, self._dialect.index.contains),
             documents.c.record.not_in(changed),
         )
 
@@ -115,15 +119,15 @@ class _Search:
         records = self._tables.records[self._set.name]
         key = records.columns[self._set.type.key]
         texts = select(
-            key.label("key"), folded(self._set, self._tables, self._functions).label("folded")
+            key.label("key"), folded(self._set, self._tables, self._dialect).label("folded")
         )
         if changed is not None:
             record = self._tables.changes.c.record
             keys = changed.with_only_columns(as_key(self._set, self._tables, record))
             texts = texts.where(records.table.c[COMPANY_ID] == named("company"), key.in_(keys))
-        # with a limit the database makes each text once, and not anew for each term
-        made = texts.limit(constant(-1)).offset(constant(0)).subquery()
-        return select(made.c.key).where(self._holds(sought, made.c.folded))
+        # with an offset the database makes each text once, and not anew for each term
+        made = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
+        return select(made.c.key).where(_holds(sought, made.c.folded, self._contains))
 
     def _mark(self, held: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
@@ -137,10 +141,14 @@ class _Search:
             .scalar_subquery()
         )
 
-    def _holds(self, sought: Sought, text: ColumnElement[str]) -> ColumnElement[bool]:
-        if isinstance(sought, Found):
-            contains = self._functions["contains"](text, slot(sought.term.number))
-            held = cast("ColumnElement[bool]", contains)
-            return not_(held) if sought.negated else held
-        join = and_ if sought.operator == "and" else or_
-        return join(*[self._holds(each, text) for each in sought.operands])
+    def _contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        contains = self._dialect.functions["contains"](text, slot_of(term))
+        return cast("ColumnElement[bool]", contains)
+
+
+def _holds(sought: Sought, text: ColumnElement[str], contains: Contains) -> ColumnElement[bool]:
+    if isinstance(sought, Found):
+        held = contains(text, sought.term)
+        return not_(held) if sought.negated else held
+    join = and_ if sought.operator == "and" else or_
+    return join(*[_holds(each, text, contains) for each in sought.operands])

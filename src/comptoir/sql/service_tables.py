@@ -4,7 +4,7 @@ from sqlalchemy import Table, delete, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.sql.prepared import Prepared, constant, named, prepare
+from comptoir.sql.prepared import Prepared, constant, named, prepare, whole
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 
@@ -109,7 +109,7 @@ class ServiceStatements:
             select(*[column for column in changes.columns if column.name != COMPANY_ID])
             .where(changes.c[COMPANY_ID] == named("company"), changes.c.number > named("since"))
             .order_by(changes.c.number)
-            .limit(named("limit"))
+            .limit(whole("limit"))
             .offset(constant(0))
         )
         return self._made(statement, "company", "since", "limit")
@@ -128,7 +128,7 @@ class ServiceStatements:
                 changes.c.number <= named("until"),
             )
             .order_by(changes.c.number)
-            .limit(named("limit"))
+            .limit(whole("limit"))
             .offset(constant(0))
         )
         return self._made(statement, "company", "entity_set", "since", "until", "limit")
@@ -161,7 +161,7 @@ class ServiceStatements:
             select(*keys)
             .where(repeats.c[COMPANY_ID] == named("company"), repeats.c["at"] < named("before"))
             .order_by(repeats.c["at"])
-            .limit(named("limit"))
+            .limit(whole("limit"))
             .offset(constant(0))
         )
         return self._made(

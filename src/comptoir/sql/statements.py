@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
-from sqlalchemy.engine import Dialect
 
 from comptoir.edm.model import Model
-from comptoir.sql.functions import SQLITE, FunctionTable
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.functions import SQLITE
 from comptoir.sql.indexing import IndexStatements
 from comptoir.sql.pipelines import PipelineStatements
+from comptoir.sql.prepared import constant
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import Tables, build_tables
+from comptoir.sql.trigrams import TrigramIndex
 from comptoir.sql.writes import WriteStatements
 
 
@@ -31,17 +33,18 @@ class Statements:
 
 def sqlite_statements(model: Model) -> Statements:
     """The statements for SQLite."""
-    return _statements(model, SQLiteDialect(paramstyle="qmark"), SQLITE)
+    compiler = SQLiteDialect(paramstyle="qmark")
+    return _statements(model, Dialect(compiler, SQLITE, TrigramIndex(compiler), constant(-1)))
 
 
-def _statements(model: Model, dialect: Dialect, functions: FunctionTable) -> Statements:
+def _statements(model: Model, dialect: Dialect) -> Statements:
     tables = build_tables(model)
     return Statements(
         tables,
-        ReadStatements(model, tables, dialect, functions),
-        RelatedStatements(tables, dialect, functions),
-        PipelineStatements(tables, dialect, functions),
-        WriteStatements(model, tables, dialect),
-        ServiceStatements(tables, dialect),
-        IndexStatements(model, tables, dialect, functions),
+        ReadStatements(model, tables, dialect),
+        RelatedStatements(tables, dialect),
+        PipelineStatements(tables, dialect),
+        WriteStatements(model, tables, dialect.compiler),
+        ServiceStatements(tables, dialect.compiler),
+        IndexStatements(model, tables, dialect),
     )

@@ -6,24 +6,26 @@ keeps positions. One table serves all sets of all companies, and a search looks 
 of its own set's documents.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import cast
 
 from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select, table
-from sqlalchemy.engine import Dialect
+from sqlalchemy.engine import Dialect as Compiler
+from typing_extensions import override
 
 from comptoir.edm.primitive import Stored
-from comptoir.plan.bound import Found, Sought
+from comptoir.plan.bound import Found, Slot, Sought
 from comptoir.plan.searches import INDEXED_LENGTH
-from comptoir.sql.functions import TRIGRAMS
+from comptoir.sql.dialects import Documents, SearchIndex
+from comptoir.sql.functions import SQLITE, TRIGRAMS
 from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import (
-    ManyQueries,
+    Statement,
     constant,
     constant_text,
     named,
     prepare,
-    slot,
+    slot_of,
 )
 
 INDEX = "search_index"
@@ -38,26 +40,40 @@ _LEAST = 2
 # FTS5 takes commands in a column that has the table's own name
 _index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
 
-Documents = Iterable[tuple[Stored, Stored]]
-"""Numbers of documents, rising, with their texts."""
 
+class TrigramIndex(SearchIndex):
+    """Implements `SearchIndex` by the FTS5 table."""
 
-class TrigramIndex:
-    """What to say to keep the index; a document that goes is told with the text that it had."""
+    spans_companies = True
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, compiler: Compiler) -> None:
         given = {"rowid": named("document"), "folded": named("folded")}
         drops = {INDEX: constant_text("delete"), **given}
-        self._add = prepare(insert(_index).values(given), dialect, ("document", "folded"))
-        self._drop = prepare(insert(_index).values(drops), dialect, ("document", "folded"))
+        self._add = prepare(insert(_index).values(given), compiler, ("document", "folded"))
+        self._drop = prepare(insert(_index).values(drops), compiler, ("document", "folded"))
 
-    def add(self, documents: Documents) -> ManyQueries:
-        """Index documents."""
-        return self._add.many(map(_indexable, documents))
+    @override
+    def add(self, documents: Documents) -> Iterator[Statement]:
+        yield self._add.many(map(_indexable, documents))
 
-    def drop(self, documents: Documents) -> ManyQueries:
-        """Take documents out of the index."""
-        return self._drop.many(map(_indexable, documents))
+    @override
+    def drop(self, documents: Documents) -> Iterator[Statement]:
+        yield self._drop.many(map(_indexable, documents))
+
+    @override
+    def candidates(
+        self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+    ) -> Select[str | int] | None:
+        query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
+        if query is None:
+            return None
+        number: SqlValue = _index.c.rowid
+        matched = column(INDEX, Text).bool_op("MATCH")(query)
+        return select(number).where(matched, number >= first, number <= last)
+
+    @override
+    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        return cast("ColumnElement[bool]", SQLITE["contains"](text, slot_of(term)))
 
 
 def trigrams(term: str, most: int) -> str:
@@ -75,21 +91,6 @@ def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     return number, str(text).replace("\0", " ")
 
 
-def candidates(
-    sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
-) -> Select[str | int] | None:
-    """The numbers, from `first` to `last`, of documents that a search may find.
-
-    None when the index does not narrow the search: then every document is a candidate.
-    """
-    query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
-    if query is None:
-        return None
-    number: SqlValue = _index.c.rowid
-    matched = column(INDEX, Text).bool_op("MATCH")(query)
-    return select(number).where(matched, number >= first, number <= last)
-
-
 def _terms(sought: Sought) -> int:
     if isinstance(sought, Found):
         return 1
@@ -101,7 +102,7 @@ def _query(sought: Sought, most: int) -> ColumnElement[str] | None:
     if isinstance(sought, Found):
         if sought.negated or not sought.indexed:
             return None
-        quoted = getattr(func, TRIGRAMS)(slot(sought.term.number), constant(most))
+        quoted = getattr(func, TRIGRAMS)(slot_of(sought.term), constant(most))
         return cast("ColumnElement[str]", quoted)
     parts = [_query(each, most) for each in sought.operands]
     held = [part for part in parts if part is not None]

@@ -52,7 +52,7 @@ def index_unit(
             for number, (key, text) in enumerate(texts, int(highest[0][0]) + 1)
         ]
         yield marks.add_document.many(documents)
-        yield marks.trigrams.add((number, text) for _, number, _, _, text in documents)
+        yield from marks.documents.add((number, text) for _, number, _, _, text in documents)
     if through > since or held != indexed.layout:
         yield marks.keep_mark.query(company_id, indexed.name, indexed.layout, through)
     return last - through
@@ -64,5 +64,5 @@ def _drop(name: str, window: Window, statements: Statements) -> Steps:
     stale = yield statements.index.stale.query(company_id, name, *window[1:])
     if stale:
         documents = sorted((int(number), str(text)) for number, text in stale)
-        yield statements.index.trigrams.drop(documents)
+        yield from statements.index.documents.drop(documents)
         yield statements.index.drop_document.many((company_id, number) for number, _ in documents)

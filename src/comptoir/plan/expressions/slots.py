@@ -18,7 +18,7 @@ class Slots:
     def add(self, value: Stored) -> Slot:
         """Keep a value and give the slot that stands for it."""
         self.values.append(value)
-        return Slot(len(self.values) - 1)
+        return Slot(len(self.values) - 1, isinstance(value, int))
 
     def add_list(self, values: Sequence[Stored]) -> tuple[Slot, ...]:
         """Keep the values of a list, the last repeated up to a power of two.
