@@ -19,7 +19,7 @@ from comptoir.request.tabular import FileSource
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
-from comptoir.store.sqlite.connection import SCHEME
+from comptoir.store.urls import SQLITE
 
 CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
 CUSTOMER_COUNT = 20_000
@@ -59,7 +59,7 @@ class Measured:
 
 def settings_in(folder: Path, name: str = "company.db") -> Settings:
     """The settings of a service whose data lie in a folder."""
-    return Settings(database=f"{SCHEME}{folder / name}", keys=str(folder / "keys"))
+    return Settings(database=f"{SQLITE}{folder / name}", keys=str(folder / "keys"))
 
 
 def write_files(folder: Path, source: Path | None) -> dict[str, Path]:
@@ -142,7 +142,7 @@ async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
 
 def database_file(settings: Settings) -> Path:
     """The file of a database."""
-    return Path(settings.database.removeprefix(SCHEME))
+    return Path(settings.database.removeprefix(SQLITE))
 
 
 def copied(settings: Settings, folder: Path) -> Settings:

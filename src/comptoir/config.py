@@ -36,7 +36,23 @@ class Settings:
 
     database: str = field(
         default="sqlite:///./data/comptoir.db",
-        metadata=_help("The database: `sqlite:///PATH`."),
+        metadata=_help("The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."),
+    )
+    connect_seconds: float = field(
+        default=10.0,
+        metadata=_help(
+            "How long connecting to PostgreSQL may take, all hosts of the URL together."
+        ),
+    )
+    database_connections: int = field(
+        default=20, metadata=_help("The most connections to PostgreSQL that a process keeps.")
+    )
+    statement_cache: int = field(
+        default=500,
+        metadata=_help(
+            "Prepared statements kept for each connection to PostgreSQL; 0 for PgBouncer in "
+            "transaction mode."
+        ),
     )
     keys: str = field(
         default="./data/keys",
@@ -227,7 +243,7 @@ def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
 def _check(settings: Settings) -> None:
     for name in HELP:
         value = getattr(settings, name)
-        if not isinstance(value, int | float) or name == "port":
+        if not isinstance(value, int | float) or name in ("port", "statement_cache"):
             continue
         if not (value > 0 and math.isfinite(value)):
             raise OperatorError(f"the setting {name} must be more than 0, not {value}.")
@@ -235,6 +251,10 @@ def _check(settings: Settings) -> None:
         raise OperatorError(
             f"the setting repeatability_seconds must be up to {LONGEST_REPEATABILITY}, a year, not "
             f"{settings.repeatability_seconds:g}."
+        )
+    if settings.statement_cache < 0:
+        raise OperatorError(
+            f"the setting statement_cache must be 0 or more, not {settings.statement_cache}."
         )
     if not 0 <= settings.port <= 65_535:
         raise OperatorError(f"the setting port must be between 0 and 65535, not {settings.port}.")

@@ -175,6 +175,36 @@ UNAVAILABLE = ErrorKind(
     "The database cannot serve the request now; nothing was changed.",
     "Wait for the seconds in `Retry-After`, then send the request again.",
 )
+DATABASE_BUSY = ErrorKind(
+    "Internal_DatabaseBusy",
+    503,
+    "Others hold the database's locks, connections or memory; nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then send the request again.",
+)
+DATABASE_FULL = ErrorKind(
+    "Internal_DatabaseFull",
+    503,
+    "The disk of the database is full; nothing was changed.",
+    "Send the request again when whoever runs the service has freed some space.",
+)
+DATABASE_NOT_READY = ErrorKind(
+    "Internal_DatabaseNotReady",
+    503,
+    "The database lacks tables or rights that the service needs; nothing was changed.",
+    "Send the request again when whoever runs the service has run `comptoir migrate`.",
+)
+DATABASE_READ_ONLY = ErrorKind(
+    "Internal_DatabaseReadOnly",
+    503,
+    "The database takes no writes now, as a standby does; nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then send the request again.",
+)
+DATABASE_UNREACHABLE = ErrorKind(
+    "Internal_DatabaseUnreachable",
+    503,
+    "The service has no connection to its database, or lost it during the request.",
+    "Wait for the seconds in `Retry-After`; read the record before you send a write again.",
+)
 
 ERROR_TABLE: tuple[ErrorKind, ...] = (
     BAD_REQUEST,
@@ -203,6 +233,11 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     INTERNAL_ERROR,
     NOT_IMPLEMENTED,
     UNAVAILABLE,
+    DATABASE_BUSY,
+    DATABASE_FULL,
+    DATABASE_NOT_READY,
+    DATABASE_READ_ONLY,
+    DATABASE_UNREACHABLE,
 )
 
 

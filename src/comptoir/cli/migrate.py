@@ -6,6 +6,7 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.running import database_settings
 from comptoir.store.migrate import migrate as bring_up_to_date
+from comptoir.store.urls import shown
 
 
 def migrate(*, database: options.Database = None, config: options.Config = None) -> None:
@@ -15,4 +16,4 @@ def migrate(*, database: options.Database = None, config: options.Config = None)
     """
     settings = database_settings(database, config)
     revision = bring_up_to_date(settings.database, MODEL)
-    typer.echo(f"{settings.database} has schema {revision}.")
+    typer.echo(f"{shown(settings.database)} has schema {revision}.")

@@ -15,7 +15,8 @@ from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
 from comptoir.plan.target import Company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
-from comptoir.store.sqlite.connection import SCHEME, database_path
+from comptoir.store.sqlite.connection import database_path
+from comptoir.store.urls import is_postgres
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ def need_database(settings: Settings) -> None:
 
     So a misspelt name does not make a new, empty database.
     """
-    if settings.database.startswith(SCHEME) and not database_path(settings.database).exists():
+    if not is_postgres(settings.database) and not database_path(settings.database).exists():
         raise OperatorError(
             f"there is no database {database_path(settings.database)}. Make it with `comptoir "
             "migrate`, or name another one with --database."
@@ -69,7 +70,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
         finally:
             await store.close()
     except Refusal as refusal:
-        if refusal.kind is not UNAVAILABLE or not words.last:
+        if refusal.kind.status != UNAVAILABLE.status or not words.last:
             raise
         raise OperatorError(f"{refusal} ({words.last})") from refusal
     finally:

@@ -4,12 +4,20 @@ import logging
 import sqlite3
 from pathlib import Path
 
-from comptoir.errors import NOT_IMPLEMENTED, UNAVAILABLE, OperatorError, Refusal
+from comptoir.errors import (
+    DATABASE_BUSY,
+    DATABASE_FULL,
+    DATABASE_READ_ONLY,
+    NOT_IMPLEMENTED,
+    UNAVAILABLE,
+    OperatorError,
+    Refusal,
+)
 from comptoir.store.sqlite.functions import Connection, register
+from comptoir.store.urls import SQLITE, is_postgres, shown
 
 _log = logging.getLogger(__name__)
 
-SCHEME = "sqlite:///"
 MINIMUM_VERSION = (3, 37, 0)
 
 DURABILITY = {"journal_mode": "wal", "synchronous": 2}
@@ -23,9 +31,9 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 def database_path(url: str) -> Path:
     """The file that a database URL names; raises `OperatorError` for another kind of URL."""
-    if not url.startswith(SCHEME) or url == SCHEME:
-        raise OperatorError(f"the database must be {SCHEME}PATH, not {url!r}.")
-    return Path(url.removeprefix(SCHEME))
+    if is_postgres(url):
+        raise OperatorError(f"{shown(url)} names no file. Name a database of SQLite.")
+    return Path(url.removeprefix(SQLITE))
 
 
 def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
@@ -72,17 +80,21 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
     """What a client is told when a statement fails; raised with the fault as its cause."""
     _log.error("a statement failed: %s", fault)
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    kind = UNAVAILABLE
     if code in _BUSY:
+        kind = DATABASE_BUSY
         message = "Another process holds the database's lock. Try again in a moment."
     elif code in _NO_ROOM:
+        kind = DATABASE_FULL
         message = "The disk is full. Free some space on the server, then try again."
     elif code == sqlite3.SQLITE_READONLY:
+        kind = DATABASE_READ_ONLY
         message = "The database is read-only. Make its folder writable on the server."
     elif code == sqlite3.SQLITE_TOOBIG:
         return Refusal(NOT_IMPLEMENTED, "The expression is too large for the database.")
     else:
         message = "The database failed; its error is in the log of the server."
-    return Refusal(UNAVAILABLE, message, headers={"Retry-After": "1"})
+    return Refusal(kind, message, headers={"Retry-After": "1"})
 
 
 def _cannot_open(path: Path, fault: sqlite3.Error) -> str:
