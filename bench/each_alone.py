@@ -4,8 +4,8 @@ It is what group commit is compared with; nothing but the size of the writer's g
 """
 
 from comptoir.cli import main
-from comptoir.store.sqlite import writer
+from comptoir.store import submission
 
 if __name__ == "__main__":
-    writer.GROUP = 1
+    submission.GROUP = 1
     main()

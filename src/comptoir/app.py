@@ -23,8 +23,10 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.http.server import bound_requests
 from comptoir.service import Service
+from comptoir.store.postgres.store import PostgresStore
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
+from comptoir.store.urls import is_postgres
 
 PARENT_SECONDS = 1.0
 """How often a worker looks whether the process that started it is still there."""
@@ -32,6 +34,8 @@ PARENT_SECONDS = 1.0
 
 def open_store(settings: Settings, model: Model = MODEL) -> Store:
     """The store that the settings name, to be used within the running event loop."""
+    if is_postgres(settings.database):
+        return PostgresStore(settings, model)
     return SqliteStore(settings, model)
 
 

@@ -108,6 +108,21 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
     skip: int = 0
     computed: Computed = ()
 
+    def part(self, seek: Seek | None, limit: int, skip: int) -> "PagePlan":
+        """A part of the page, from behind the sought record on."""
+        return PagePlan(
+            self.entity_set,
+            self.company,
+            self.where,
+            self.order,
+            seek,
+            limit,
+            self.keys,
+            self.within,
+            skip,
+            self.computed,
+        )
+
     def seek_behind(self, row: Row) -> Seek:
         """The values of a row that a page which continues behind it seeks."""
         positions = self.entity_set.type.position

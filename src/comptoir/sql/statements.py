@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from comptoir.edm.model import Model
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.functions import SQLITE
 from comptoir.sql.indexing import IndexStatements
+from comptoir.sql.likeness import LikenessIndex
 from comptoir.sql.pipelines import PipelineStatements
+from comptoir.sql.postgres import POSTGRES
 from comptoir.sql.prepared import constant
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
@@ -35,6 +38,12 @@ def sqlite_statements(model: Model) -> Statements:
     """The statements for SQLite."""
     compiler = SQLiteDialect(paramstyle="qmark")
     return _statements(model, Dialect(compiler, SQLITE, TrigramIndex(compiler), constant(-1)))
+
+
+def postgres_statements(model: Model) -> Statements:
+    """The statements for PostgreSQL."""
+    compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+    return _statements(model, Dialect(compiler, POSTGRES, LikenessIndex()))
 
 
 def _statements(model: Model, dialect: Dialect) -> Statements:

@@ -56,6 +56,16 @@ class Tables:
     search_marks: Table
     search_documents: Table
 
+    def names_of_unique(self, name: str) -> list[str]:
+        """The columns of a constraint or an index that is unique; none when there is none."""
+        for table in self.metadata.tables.values():
+            if table.primary_key.name == name:
+                return [column.name for column in table.primary_key.columns]
+            for index in table.indexes:
+                if index.name == name:
+                    return [column.name for column in index.columns]
+        return []
+
 
 def build_tables(model: Model) -> Tables:
     """Derive the tables from the model; equal models give equal tables."""

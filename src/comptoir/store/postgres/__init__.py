@@ -1,1 +1,1 @@
-"""The store on PostgreSQL."""
+"""The PostgreSQL store."""

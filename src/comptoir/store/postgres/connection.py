@@ -53,8 +53,12 @@ def check_url(url: str) -> None:
         )
 
 
-async def connect(settings: Settings, url: str, *, seconds: float) -> Connection:
+async def connect(
+    settings: Settings, url: str, *, seconds: float, command_seconds: float | None = None
+) -> Connection:
     """Open a connection within so many seconds, all hosts of the URL together.
+
+    No statement on it takes longer than `command_seconds`: it is cancelled.
 
     It keeps no state of a session, so that PgBouncer may hand each transaction to another server.
     Raises what `faults` knows: `asyncpg.PostgresError`, `asyncpg.InterfaceError`, `OSError`,
@@ -73,6 +77,7 @@ async def connect(settings: Settings, url: str, *, seconds: float) -> Connection
         return await asyncpg.connect(
             url,
             timeout=seconds,
+            command_timeout=command_seconds,
             statement_cache_size=settings.statement_cache,
             server_settings=server_settings,
         )

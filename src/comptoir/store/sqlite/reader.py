@@ -8,19 +8,17 @@ from then on.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from typing import TypeVar
 
-from comptoir.plan.read import PagePlan, Row, Seek
-from comptoir.sql.prepared import SHAPES_KEPT, Query
+from comptoir.plan.read import PagePlan, Row
+from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.protocol import Patience
+from comptoir.store.protocol import Patience, unlimited
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.session import Portion, run_statement
-from comptoir.store.sqlite.turns import Turns
-
-SLICE = 25
-"""Records per turn of the event loop."""
+from comptoir.store.sqlite.session import Portion, drive, run_statement
+from comptoir.store.turns import SLICE, Turns
 
 STEPS = 500
 """Steps of the database's machine between two callbacks: some ten microseconds."""
@@ -35,22 +33,44 @@ SLOW = 10
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
 
 
+T = TypeVar("T")
+
+
 class Reader:
-    """Reads on one connection in the event loop, with the scanning threads behind it."""
+    """Reads on one connection in the event loop, with the scanning threads behind it.
+
+    What a command asks for and nobody waits beside it is read on the `unhurried` connection.
+    """
 
     def __init__(
-        self, connection: sqlite3.Connection, statements: ReadStatements, scans: Scans
+        self,
+        connection: sqlite3.Connection,
+        unhurried: sqlite3.Connection,
+        statements: ReadStatements,
+        scans: Scans,
     ) -> None:
         self._connection = connection
+        self._unhurried = unhurried
         self._statements = statements
         self._scans = scans
-        self._turns = Turns()
+        self.turns = Turns()
         # their hashes: two that have the same cost a thread, and the texts may be long
         self._slow: set[int] = set()
         self._loop = asyncio.get_running_loop()
         self._in_turn = False
         self._callbacks = 0
         connection.set_progress_handler(self._called_back, STEPS)
+
+    async def lookup(self, query: Query) -> list[Row]:
+        """All rows of a statement that a key serves."""
+        return await self.rows(query, unlimited)
+
+    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
+        """Run a unit that only reads to its end, in this turn of the event loop."""
+        try:
+            return drive(self._unhurried, unit)
+        except sqlite3.Error as fault:
+            raise refusal_of(fault) from fault
 
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that gives few; raises `Refusal` as `Scans.run` does."""
@@ -70,7 +90,7 @@ class Reader:
         slow = plan.where.searches
         while left > 0 and not slow:
             size = min(SLICE, left)
-            rows = self._within_budget(self._statements.page(_part(plan, seek, size, skip)))
+            rows = self._within_budget(self._statements.page(plan.part(seek, size, skip)))
             slow = rows is None or self._callbacks > SLOW
             if rows is not None:
                 yield rows
@@ -79,9 +99,9 @@ class Reader:
                 left -= size
                 skip = 0
                 seek = plan.seek_behind(rows[-1])
-                await self._turns.next()
+                await self.turns.next()
         while left > 0:
-            rest = self._statements.page(_part(plan, seek, left, skip))
+            rest = self._statements.page(plan.part(seek, left, skip))
             portion = Portion(CHARACTERS)
             rows = await patience(self._scans.run(rest, portion))
             if rows:
@@ -90,20 +110,8 @@ class Reader:
                 seek = plan.seek_behind(rows[-1])
             if portion.is_whole:
                 left = 0
-            async for some in self.sliced(rows):
+            async for some in self.turns.sliced(rows):
                 yield some
-
-    async def sliced(self, rows: list[Row]) -> AsyncIterator[list[Row]]:
-        """Rows that have been read, in slices; between two slices others have their turn.
-
-        They are taken off the list, so that what a slow client has been sent is not kept.
-        """
-        rows.reverse()
-        while rows:
-            some = rows[: -SLICE - 1 : -1]
-            del rows[-SLICE:]
-            yield some
-            await self._turns.next()
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""
@@ -144,21 +152,7 @@ class Reader:
         return self._callbacks > BUDGET
 
     def stop(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
         self._end_turn()
         self._connection.close()
-
-
-def _part(plan: PagePlan, seek: Seek | None, limit: int, skip: int) -> PagePlan:
-    return PagePlan(
-        plan.entity_set,
-        plan.company,
-        plan.where,
-        plan.order,
-        seek,
-        limit,
-        plan.keys,
-        plan.within,
-        skip,
-        plan.computed,
-    )
+        self._unhurried.close()

@@ -1,246 +1,40 @@
 """The SQLite store: a reader in the event loop, a writer thread, a few scanning threads."""
 
-import asyncio
-import secrets
-import sqlite3
-from collections.abc import AsyncIterator, Generator, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from typing_extensions import override
 
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import Stored
-from comptoir.edm.temporal import instant
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
-from comptoir.plan.load import LoadPlan, Values
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
-from comptoir.plan.target import Company
-from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Query, Statement
+from comptoir.edm.model import Model
 from comptoir.sql.statements import sqlite_statements
-from comptoir.store.bulk import Loaded, load_unit, matching
-from comptoir.store.indexing import index_unit
-from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import Patience, Store, unlimited
-from comptoir.store.sqlite.connection import connect, database_path, refusal_of
-from comptoir.store.sqlite.following import Following
+from comptoir.store.sqlite.connection import connect, database_path
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.session import drive
 from comptoir.store.sqlite.writer import Writer
-from comptoir.store.unit import Written, group_of_work, unit_of_work
+from comptoir.store.store import StatementStore
 
 
-class SqliteStore(Store):
+class SqliteStore(StatementStore):
     """Implements `Store` on one file. To be made and used within one running event loop."""
 
     def __init__(self, settings: Settings, model: Model) -> None:
         path = database_path(settings.database)
-        self._statements = sqlite_statements(model)
+        statements = sqlite_statements(model)
         open_reading = partial(connect, path, writes=False, lock_seconds=settings.lock_seconds)
         writing = connect(path, writes=True, lock_seconds=settings.lock_seconds)
-        self._lookups = open_reading()
         self._scans = Scans(
             open_reading,
             threads=settings.scan_threads,
             most_waiting=settings.queued_scans,
             seconds=settings.scan_seconds,
         )
-        self._reader = Reader(open_reading(), self._statements.reads, self._scans)
-        self._writer = Writer(writing, self._statements.service, settings.queued_writes)
-        self._following = Following(self.search_lag, self._index_some)
-        self._companies: dict[str, Company] = {}
-
-    @override
-    async def company(self, company_id: str) -> Company | None:
-        # a company, once there, stays; one that is not there may come at any time
-        known = self._companies.get(company_id)
-        if known is None:
-            rows = await self._rows(self._statements.service.company, company_id)
-            if rows:
-                known = self._companies[company_id] = Company(company_id, str(rows[0][0]))
-        return known
-
-    @override
-    async def create_company(self, company_id: str, name: str) -> Company:
-        incarnation = secrets.token_hex(4)
-        prepared = self._statements.service.add_company
-        at = instant(datetime.now(UTC))
-        query = prepared.query(company_id, name, name, at, incarnation)
-
-        def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
-            yield query
-
-        await self._writer.submit(company_id, unit)
-        return Company(company_id, incarnation)
-
-    @override
-    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
-        rows = await self._reader.rows(self._statements.reads.record(plan), patience)
-        return rows[0] if rows else None
-
-    @override
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
-        if plan.where.searches:
-            return self._search(plan, patience)
-        return self._reader.page(plan, patience)
-
-    async def _search(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
-        await self._note_search(plan)
-        async for rows in self._reader.page(plan, patience):
-            yield rows
-
-    @override
-    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
-        rows = await self._found(plan, self._statements.reads.count(plan), patience)
-        return int(rows[0][0])
-
-    @override
-    async def results(
-        self, plan: PipelinePlan, patience: Patience = unlimited
-    ) -> AsyncIterator[list[Row]]:
-        rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
-        async for some in self._reader.sliced(rows):
-            yield some
-
-    @override
-    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
-        rows = await self._made(plan, self._statements.pipelines.count(plan), patience)
-        return int(rows[0][0])
-
-    async def _made(
-        self, plan: PipelinePlan | PipelineCount, query: Query, patience: Patience
-    ) -> list[Row]:
-        """The rows that a pipeline makes, which are made once: no slice would be cheaper."""
-        if not plan.pipeline.searches:
-            return await self._reader.rows(query, patience)
-        if plan.company is not None:
-            await self._following.searched(plan.company, plan.pipeline.entity_set)
-        return await self._reader.long_rows(query, patience)
-
-    @override
-    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
-        return await self._found(plan.page, self._statements.related.rows(plan), patience)
-
-    @override
-    async def related_counts(
-        self, plan: RelatedPlan, patience: Patience = unlimited
-    ) -> dict[Stored, int]:
-        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
-        return {value: int(count) for value, count in rows}
-
-    @override
-    async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
-        index = self._statements.index
-        indexed = index.sets[entity_set]
-        rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)
-        return int(rows[0][0])
-
-    @override
-    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
-        await self._following.catch_up(company, entity_set)
-
-    @override
-    async def write(self, plan: WritePlan) -> Written:
-        return await self._writer.submit(
-            plan.company.id, partial(unit_of_work, plan, self._statements)
-        )
-
-    @override
-    async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
-        return await self._writer.submit(
-            plans[0].company.id, partial(group_of_work, plans, self._statements)
-        )
-
-    @override
-    async def load(self, plan: LoadPlan) -> Loaded:
-        loaded = await self._writer.submit(
-            plan.company.id, partial(load_unit, plan, self._statements)
-        )
-        # the rows are stored, and whoever interrupted the load is heard before the next ones
-        await asyncio.sleep(0)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
-        return loaded
-
-    @override
-    async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
-        mark = self._statements.service.load_mark
-        rows = await self._rows(mark, company.id, entity_set.name, digest)
-        return int(rows[0][0]) if rows else 0
-
-    @override
-    async def matching(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        names: tuple[str, ...],
-        wanted: Sequence[Values],
-    ) -> dict[Values, Row]:
-        unit = matching(company.id, entity_set, names, list(wanted), self._statements)
-        try:
-            return drive(self._lookups, unit)
-        except sqlite3.Error as fault:
-            raise refusal_of(fault) from fault
-
-    @override
-    async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
-        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
-        return [Change(*row) for row in rows]  # type: ignore[arg-type]
-
-    @override
-    async def position(self, company: Company) -> int:
-        rows = await self._rows(self._statements.service.position, company.id)
-        return int(rows[0][0])
-
-    @override
-    async def changes_of(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        since: int,
-        until: int,
-        limit: int,
-        patience: Patience = unlimited,
-    ) -> list[Change]:
-        prepared = self._statements.service.changes_of
-        query = prepared.query(company.id, entity_set.name, since, until, limit)
-        rows = await self._reader.rows(query, patience)
-        return [Change(*row) for row in rows]  # type: ignore[arg-type]
-
-    @override
-    async def check(self) -> None:
-        await self._rows(self._statements.service.company, "")
+        self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
+        self._file_writer = Writer(writing, statements.service, settings.queued_writes)
+        super().__init__(statements, self._file_reader, self._file_writer)
 
     @override
     async def close(self) -> None:
         await self._following.stop()
-        await self._writer.stop()
+        await self._file_writer.stop()
         await self._scans.stop()
-        self._reader.stop()
-        self._lookups.close()
-
-    async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
-    ) -> list[Row]:
-        if not plan.where.searches:
-            return await self._reader.rows(query, patience)
-        await self._note_search(plan)
-        return await self._reader.long_rows(query, patience)
-
-    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
-        if plan.company is not None:
-            await self._following.searched(plan.company, plan.entity_set)
-
-    async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
-        return await self._writer.submit(
-            company.id, partial(index_unit, company.id, entity_set, self._statements)
-        )
-
-    async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
-        query = prepared.query(*values)
-        return await self._reader.rows(query, unlimited)
+        self._file_reader.stop()

@@ -8,51 +8,25 @@ decided has ended: a client never acts on what a failed commit takes back.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Generator
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from comptoir.edm.temporal import INSTANT
-from comptoir.errors import KEY_EXISTS, TOO_MANY_REQUESTS, Refusal
-from comptoir.plan.read import Row
-from comptoir.sql.prepared import Statement
+from comptoir.errors import KEY_EXISTS, Refusal
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID
+from comptoir.store import submission
 from comptoir.store.ledger import Ledger
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
-
-GROUP = 256
-"""The most units of work in one transaction."""
+from comptoir.store.submission import Job, Submissions, UnitFactory
 
 _log = logging.getLogger(__name__)
 
+
 T = TypeVar("T")
-UnitFactory = Callable[[Ledger], Generator[Statement, list[Row], T]]
-
-
-class _Job:
-    """A unit of work that waits, the future of whoever waits for it, and its outcome."""
-
-    __slots__ = ("company_id", "factory", "fault", "future", "is_told", "result")
-
-    def __init__(
-        self, company_id: str, factory: UnitFactory[object], future: asyncio.Future[None]
-    ) -> None:
-        self.company_id = company_id
-        self.factory = factory
-        self.future = future
-        self.result: object = None
-        self.fault: BaseException | None = None
-        self.is_told = False
-
-    def outcome(self) -> object:
-        """The result, once it is told; raises the fault."""
-        if self.fault is not None:
-            raise self.fault
-        return self.result
 
 
 class Writer:
@@ -63,37 +37,15 @@ class Writer:
     ) -> None:
         self._connection = connection
         self._statements = statements
-        self._most_waiting = most_waiting
-        self._waiting = 0
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._submissions = Submissions(self._queue.put, most_waiting)
         self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, company_id: str, factory: UnitFactory[T]) -> T:
-        """Run a unit of work and give its result once it is on the disk.
-
-        Raises what the unit raises; `Refusal` 429 when too many wait, 503 when the transaction
-        failed. After either, nothing of the unit is stored. A cancellation does not end the wait:
-        the outcome is told as it is.
-        """
-        if self._waiting >= self._most_waiting:
-            raise Refusal(
-                TOO_MANY_REQUESTS,
-                f"{self._waiting} writes are waiting already. Wait a second, then send it again.",
-                headers={"Retry-After": "1"},
-            )
-        job = _Job(company_id, factory, self._loop.create_future())
-        self._waiting += 1
-        self._queue.put(job)
-        try:
-            await job.future
-        except asyncio.CancelledError:
-            # the unit is not taken back, so whoever asked for it hears of its outcome all the same
-            if not job.is_told:
-                job.future = self._loop.create_future()
-                await job.future
-        return cast("T", job.outcome())
+    async def submit(self, company_id: str, factory: UnitFactory[T], *, alone: bool = False) -> T:
+        """Run a unit of work as `Submissions.submit` does; each has a savepoint, `alone` or not."""
+        return await self._submissions.submit(company_id, factory, alone=alone)
 
     async def stop(self) -> None:
         """Commit what waits, then end the thread and close the connection."""
@@ -104,19 +56,19 @@ class Writer:
     def _serve(self) -> None:
         goes_on = True
         while goes_on:
-            jobs: list[_Job] = []
+            jobs: list[Job] = []
             waiting = self._queue.get()
             while waiting is not None:
                 jobs.append(waiting)
-                if len(jobs) == GROUP or self._queue.empty():
+                if len(jobs) == submission.GROUP or self._queue.empty():
                     break
                 waiting = self._queue.get()
             goes_on = waiting is not None
             if jobs:
                 self._commit(jobs)
-                self._loop.call_soon_threadsafe(self._tell, jobs)
+                self._loop.call_soon_threadsafe(self._submissions.tell, jobs)
 
-    def _commit(self, jobs: list[_Job]) -> None:
+    def _commit(self, jobs: list[Job]) -> None:
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -135,7 +87,7 @@ class Writer:
             for job in jobs:
                 job.fault = told
 
-    def _run(self, job: _Job, ledgers: dict[str, Ledger]) -> None:
+    def _run(self, job: Job, ledgers: dict[str, Ledger]) -> None:
         connection = self._connection
         ledger = ledgers.get(job.company_id)
         if ledger is None:
@@ -163,13 +115,6 @@ class Writer:
         # a company that is being created has no ledger yet
         number, at = rows[0] if rows else (0, INSTANT.default)
         return Ledger(company_id, int(number), str(at))
-
-    def _tell(self, jobs: list[_Job]) -> None:
-        self._waiting -= len(jobs)
-        for job in jobs:
-            job.is_told = True
-            if not job.future.done():
-                job.future.set_result(None)
 
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:

@@ -1,0 +1,107 @@
+"""A pool of connections: opened when they are needed, kept for the next one, bounded in number."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir.store.postgres.connection import Connection
+from comptoir.store.postgres.faults import FAULTS, refusal_of
+
+CLOSING_SECONDS = 2.0
+"""How long a connection may take to say goodbye before it is cut."""
+
+
+class Pool:
+    """Lends connections. One that was lost is not lent again, and another takes its place."""
+
+    def __init__(
+        self, connect: Callable[[], Awaitable[Connection]], most: int, seconds: float
+    ) -> None:
+        self._connect = connect
+        self._most = most
+        self._seconds = seconds
+        self._open = 0
+        self._idle: list[Connection] = []
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def lent(self) -> AsyncIterator[Connection]:
+        """A connection of one's own for a while.
+
+        Raises `Refusal` (503) when the database cannot be reached, or none gets free in time.
+        """
+        connection = await self.take()
+        try:
+            yield connection
+        finally:
+            self.give_back(connection)
+
+    async def take(self) -> Connection:
+        """A connection, to be given back; raises as `lent` does."""
+        while True:
+            while self._idle:
+                connection = self._idle.pop()
+                if not connection.is_closed():
+                    return connection
+                self._open -= 1
+            if self._open < self._most:
+                return await self._opened()
+            await self._wait()
+
+    def give_back(self, connection: Connection) -> None:
+        """Let others have a connection."""
+        if connection.is_closed():
+            self._open -= 1
+        else:
+            self._idle.append(connection)
+        self._wake()
+
+    async def close(self) -> None:
+        """Close the connections, all of which have been given back."""
+        for connection in self._idle:
+            try:
+                await connection.close(timeout=CLOSING_SECONDS)
+            except OSError:
+                connection.terminate()
+        self._open -= len(self._idle)
+        self._idle.clear()
+
+    async def _opened(self) -> Connection:
+        self._open += 1
+        connection: Connection | None = None
+        try:
+            connection = await self._connect()
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault
+        finally:
+            if connection is None:
+                self._open -= 1
+                self._wake()
+        return connection
+
+    async def _wait(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await turn
+        except TimeoutError:
+            raise Refusal(
+                DATABASE_BUSY,
+                f"All {self._most} connections to the database are in use. Try again in a moment.",
+                headers={"Retry-After": "1"},
+            ) from None
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # the turn that this one does not take any more is somebody else's
+                self._wake()
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

@@ -1,0 +1,178 @@
+"""Reads: statement by statement, each on whatever connection is free, and none held for a client.
+
+What turns out to take long is known by its shape from then on: few of that kind run at once, so
+that others find a connection, and the rest of such a page is read in one go instead of anew for
+every slice.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Generator
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TypeVar
+
+import asyncpg
+
+from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
+from comptoir.plan.read import PagePlan, Row
+from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
+from comptoir.sql.reads import ReadStatements
+from comptoir.store.postgres.faults import FAULTS, Fault, refusal_of
+from comptoir.store.postgres.pool import Pool
+from comptoir.store.postgres.session import drive, run_portion, run_query
+from comptoir.store.protocol import Patience
+from comptoir.store.turns import SLICE, Turns
+
+FETCHED = 8 * SLICE
+"""How many records of a page one statement reads."""
+
+SLOW_SECONDS = 0.05
+"""How long a statement may take before its shape counts as slow."""
+
+CHARACTERS = 4_000_000
+"""How much text of a slow page is read at once, and then is in memory."""
+
+
+T = TypeVar("T")
+
+
+class Reader:
+    """Reads on the connections of a pool."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        statements: ReadStatements,
+        *,
+        slow: int,
+        most_waiting: int,
+        seconds: float,
+    ) -> None:
+        self._pool = pool
+        self._statements = statements
+        self._seconds = seconds
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._may_be_slow = asyncio.Semaphore(slow)
+        self.turns = Turns()
+        self._slow: set[int] = set()
+
+    async def lookup(self, query: Query) -> list[Row]:
+        """All rows of a statement that a key serves; raises `Refusal`."""
+        connection = await self._pool.take()
+        try:
+            return await run_query(connection, query)
+        except FAULTS as fault:
+            raise self._refusal(fault) from fault
+        finally:
+            self._pool.give_back(connection)
+
+    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that gives few; raises `Refusal`.
+
+        Raises `Refusal` 429 when too many slow ones wait, 503 when it takes too long. When the
+        caller is cancelled, so is the read.
+        """
+        if query.costly or hash(query.text) in self._slow:
+            return await self.long_rows(query, patience)
+        began = monotonic()
+        work = asyncio.ensure_future(self.lookup(query))
+        try:
+            await asyncio.wait((work,), timeout=SLOW_SECONDS)
+            rows = work.result() if work.done() else await patience(work)
+        finally:
+            work.cancel()
+        if monotonic() - began > SLOW_SECONDS:
+            self._note_slow(query)
+        return rows
+
+    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that may take long, as `rows` gives them."""
+        async with self._turn_of_slow():
+            return await patience(self.lookup(query))
+
+    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
+        """Run a unit that only reads to its end."""
+        async with self._pool.lent() as connection:
+            try:
+                return await drive(connection, unit)
+            except FAULTS as fault:
+                raise self._refusal(fault) from fault
+
+    async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+        """The rows of a page, in slices; between two slices others have their turn."""
+        seek, left, skip = plan.seek, plan.limit, plan.skip
+        slow = plan.where.searches
+        while left > 0 and not slow:
+            size = min(FETCHED, left)
+            query = self._statements.page(plan.part(seek, size, skip))
+            slow = query.costly or hash(query.text) in self._slow
+            if slow:
+                break
+            rows = await self.rows(query, patience)
+            ends = len(rows) < size
+            left -= len(rows)
+            skip = 0
+            if rows:
+                seek = plan.seek_behind(rows[-1])
+            async for some in self.turns.sliced(rows):
+                yield some
+            if ends:
+                return
+        while left > 0:
+            rest = self._statements.page(plan.part(seek, left, skip))
+            async with self._turn_of_slow():
+                rows, is_whole = await self._portion(rest, patience)
+            if rows:
+                left -= len(rows)
+                skip = 0
+                seek = plan.seek_behind(rows[-1])
+            if is_whole:
+                left = 0
+            async for some in self.turns.sliced(rows):
+                yield some
+
+    async def _portion(self, query: Query, patience: Patience) -> tuple[list[Row], bool]:
+        whole = False
+
+        async def run() -> list[Row]:
+            nonlocal whole
+            async with self._pool.lent() as connection:
+                try:
+                    rows, whole = await run_portion(connection, query, CHARACTERS)
+                except FAULTS as fault:
+                    raise self._refusal(fault) from fault
+            return rows
+
+        return await patience(run()), whole
+
+    @asynccontextmanager
+    async def _turn_of_slow(self) -> AsyncIterator[None]:
+        """One of the few places for slow reads; raises `Refusal` (429) when too many wait."""
+        if self._waiting >= self._most_waiting:
+            raise Refusal(
+                TOO_MANY_REQUESTS,
+                f"{self._waiting} long reads are waiting already. Wait, then ask again.",
+                headers={"Retry-After": "5"},
+            )
+        self._waiting += 1
+        try:
+            async with self._may_be_slow:
+                yield
+        finally:
+            self._waiting -= 1
+
+    def _refusal(self, fault: Fault) -> Refusal:
+        if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
+            return Refusal(
+                UNAVAILABLE,
+                f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by "
+                "the key.",
+                headers={"Retry-After": "5"},
+            )
+        return refusal_of(fault)
+
+    def _note_slow(self, query: Query) -> None:
+        if len(self._slow) == SHAPES_KEPT:
+            self._slow.clear()
+        self._slow.add(hash(query.text))

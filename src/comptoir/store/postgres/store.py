@@ -1,0 +1,60 @@
+"""The PostgreSQL store: connections to read on and connections to write on, each in a pool."""
+
+from functools import partial
+
+from typing_extensions import override
+
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.sql.statements import postgres_statements
+from comptoir.store.postgres.connection import connect
+from comptoir.store.postgres.pool import Pool
+from comptoir.store.postgres.reader import Reader
+from comptoir.store.postgres.writer import Writer
+from comptoir.store.store import StatementStore
+
+WRITING_SHARE = 4
+"""One connection of so many is kept for writes."""
+
+
+class PostgresStore(StatementStore):
+    """Implements `Store` on a PostgreSQL database. To be used within one running event loop.
+
+    Connections are opened when they are needed, so that it need not be there yet.
+    """
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        statements = postgres_statements(model)
+        opened = partial(
+            connect,
+            settings,
+            settings.database,
+            seconds=settings.connect_seconds,
+            command_seconds=settings.scan_seconds,
+        )
+        writing = max(settings.database_connections // WRITING_SHARE, 1)
+        reading = max(settings.database_connections - writing, 1)
+        self._reads = Pool(opened, reading, settings.connect_seconds)
+        self._writes = Pool(opened, writing, settings.connect_seconds)
+        reader = Reader(
+            self._reads,
+            statements.reads,
+            slow=max(reading // 2, 1),
+            most_waiting=settings.queued_scans,
+            seconds=settings.scan_seconds,
+        )
+        self._pool_writer = Writer(
+            self._writes,
+            statements.tables,
+            statements.service,
+            most_waiting=settings.queued_writes,
+            lock_seconds=settings.lock_seconds,
+        )
+        super().__init__(statements, reader, self._pool_writer)
+
+    @override
+    async def close(self) -> None:
+        await self._following.stop()
+        await self._pool_writer.stop()
+        await self._reads.close()
+        await self._writes.close()
