@@ -1,6 +1,8 @@
 """What the scenarios stand on: a database, a service over it, a company in that."""
 
+import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -8,10 +10,32 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.databases import FRESH, FreshDatabase
 from support.office import Company
+from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service
 from support.specimen import WITH_SPECIMENS
+
+
+@pytest.fixture(scope="session")
+def postgres_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Databases:
+    """The one PostgreSQL of the whole run, which is not to be stopped: its databases."""
+    mine = tmp_path_factory.getbasetemp()
+    run = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    used = ExitStack()
+    # not at the end of a test: it waits for the other processes, for longer than a test may take
+    request.config.add_cleanup(used.close)
+    return used.enter_context(shared_postgres(run))
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Databases) -> Iterator[str]:
+    """The URL of an empty database on PostgreSQL."""
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.drop(url)
 
 
 @pytest.fixture(scope="session", params=FRESH)

@@ -21,14 +21,14 @@ def needed(program: str, package: str) -> str:
     """The program's path; skips the test where it is missing, but fails it in CI."""
     path = shutil.which(program)
     if path is None:
-        _go_without(f"{program} is missing: install the package {package}")
+        go_without(f"{program} is missing: install the package {package}")
     return path
 
 
 def needed_module(name: str, package: str) -> ModuleType:
     """A module of Python; skips the test where it is missing, but fails it in CI."""
     if find_spec(name) is None:
-        _go_without(f"{name} is missing: install the package {package}")
+        go_without(f"{name} is missing: install the package {package}")
     return import_module(name)
 
 
@@ -48,7 +48,7 @@ def node() -> Node:
     """Node.js; skips the test where it or its packages are missing, but fails it in CI."""
     program = needed("node", "nodejs")
     if not Path(sys.prefix, ".node").exists():
-        _go_without("JavaScript packages are missing: install the package npm, then `make test`")
+        go_without("JavaScript packages are missing: install the package npm, then `make test`")
     return Node(program, Path(sys.prefix, "node", "node_modules"))
 
 
@@ -66,7 +66,7 @@ def finished(command: list[str], variables: Mapping[str, str], seconds: float) -
     return ended.stdout
 
 
-def _go_without(message: str) -> NoReturn:
+def go_without(message: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)

@@ -1,0 +1,366 @@
+"""A PostgreSQL server of the tests' own: on a free port, in a temporary folder, gone with them."""
+
+import asyncio
+import fcntl
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import IO, Literal, Self
+from urllib.parse import urlencode, urlsplit
+from uuid import uuid4
+
+import asyncpg
+
+from support.patience import until
+from support.postgres_programs import Programs, postgres_programs
+
+StopMode = Literal["smart", "fast", "immediate"]
+STOP_SIGNALS: Mapping[StopMode, signal.Signals] = {
+    "smart": signal.SIGTERM,
+    "fast": signal.SIGINT,
+    "immediate": signal.SIGQUIT,
+}
+Setting = str | int | bool
+
+ROLE = "comptoir"
+"""The role of the service, which owns its databases and has no rights beyond them."""
+ADMINISTRATOR = "postgres"
+LOOPBACK = "127.0.0.1"
+
+# below what systems hand out to clients, so that a port is still free after a restart
+PORTS = range(20_000, 32_000)
+PORT_TRIES = 20
+
+QUICK: Mapping[str, Setting] = {"fsync": False, "full_page_writes": False, "autovacuum": False}
+PLAIN: Mapping[str, Setting] = {
+    "listen_addresses": LOOPBACK,
+    "max_connections": 200,
+    "shared_buffers": "64MB",
+    "password_encryption": "scram-sha-256",
+}
+
+# the socket of the administrator is in a folder that only the tests and the server can enter
+ACCESS = f"""\
+local all,replication {ADMINISTRATOR} trust
+local all,replication all scram-sha-256
+host  all,replication all {LOOPBACK}/32 scram-sha-256
+"""
+
+GUARD = Path(__file__).with_name("postgres_guard.py")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What one has to know to use a server."""
+
+    folder: Path
+    port: int
+    password: str
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def users(self) -> Path:
+        """Whoever uses the server holds the lock of this file."""
+        return self.folder / "users"
+
+    def written(self) -> str:
+        return f"{self.folder}\n{self.port}\n{self.password}"
+
+    @classmethod
+    def of(cls, written: str) -> Self:
+        folder, port, password = written.splitlines()
+        return cls(Path(folder), int(port), password)
+
+
+class Databases:
+    """The databases of a running server."""
+
+    def __init__(self, place: Place, programs: Programs) -> None:
+        self.place = place
+        self.programs = programs
+        self._numbers = count(1)
+        self._name = f"t{uuid4().hex[:8]}"
+
+    @property
+    def port(self) -> int:
+        return self.place.port
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.place.data
+
+    @property
+    def log(self) -> Path:
+        """What the server logs."""
+        return self.place.folder / "log"
+
+    def url(self, database: str, *, over_socket: bool = False, password: str | None = None) -> str:
+        """The URL of a database for the role of the service, over TCP or the Unix socket."""
+        who = f"{ROLE}:{self.place.password if password is None else password}"
+        if over_socket:
+            query = urlencode({"host": str(self.place.folder), "port": self.port})
+            return f"postgresql://{who}@/{database}?{query}"
+        return f"postgresql://{who}@{LOOPBACK}:{self.port}/{database}"
+
+    def new_database(self, template: str = "") -> str:
+        """The URL of a new database, empty or a copy of one that nobody uses, given by its URL.
+
+        It belongs to the role of the service.
+        """
+        name = f"{self._name}_{next(self._numbers)}"
+        source = name_of(template) if template else "template0"
+        self.administer(f'CREATE DATABASE "{name}" OWNER {ROLE} TEMPLATE "{source}"')
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Remove a database, and cut off whoever uses it."""
+        self.administer(f'DROP DATABASE IF EXISTS "{name_of(url)}" WITH (FORCE)')
+
+    def administer(self, *statements: str, database: str = ADMINISTRATOR) -> None:
+        """Run statements with all rights, each in a transaction of its own."""
+        asyncio.run(self._administer(statements, database))
+
+    def asked(self, query: str, database: str = ADMINISTRATOR) -> list[tuple[object, ...]]:
+        """The rows of a query that is asked with all rights."""
+        return asyncio.run(self._asked(query, database))
+
+    async def administrator(self, database: str = ADMINISTRATOR) -> asyncpg.Connection:
+        """A connection with all rights, over the Unix socket."""
+        return await asyncpg.connect(
+            host=str(self.place.folder), port=self.port, user=ADMINISTRATOR, database=database
+        )
+
+    async def _administer(self, statements: Sequence[str], database: str) -> None:
+        connection = await self.administrator(database)
+        try:
+            for statement in statements:
+                await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def _asked(self, query: str, database: str) -> list[tuple[object, ...]]:
+        connection = await self.administrator(database)
+        try:
+            return [tuple(row) for row in await connection.fetch(query)]
+        finally:
+            await connection.close()
+
+
+def name_of(url: str) -> str:
+    """The name of the database that a URL leads to."""
+    return urlsplit(url).path.removeprefix("/")
+
+
+class Postgres(Databases):
+    """A server with settings of its own, which can be stopped, killed and started again.
+
+    Unless it is `durable`, it waits for no disk: it survives kills, but no loss of power.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Setting] | None = None, *, durable: bool = False
+    ) -> None:
+        found = postgres_programs()
+        folder = Path(tempfile.mkdtemp(prefix="comptoir-pg-", dir=_open_folder(found)))
+        found.own(folder)
+        super().__init__(Place(folder, 0, uuid4().hex), found.reachable(folder))
+        self._process: subprocess.Popen[bytes] | None = None
+        self.place.users.touch()
+        self._users = _held(self.place.users, fcntl.LOCK_SH)
+        self._post_guard()
+        self._initialize({**PLAIN, **({} if durable else QUICK), **(settings or {})})
+        self.administer(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{self.place.password}'")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start anew on the same port and folder; returns when connections are taken."""
+        with self.log.open("ab") as log:
+            # every process of the server inherits its output: it ends when all of them are gone
+            self._process = self.programs.start(
+                "postgres", "-D", self.data, stdout=subprocess.PIPE, stderr=log
+            )
+        until(self._is_ready, "a PostgreSQL that takes connections")
+
+    def stop(self, mode: StopMode = "fast") -> None:
+        """Stop, as `pg_ctl stop` does; returns when every process of the server is gone."""
+        self._running.send_signal(STOP_SIGNALS[mode])
+        self._wait_until_gone()
+
+    def kill(self) -> None:
+        """Kill every process of the server without a warning."""
+        pid = self.pid
+        os.kill(pid, signal.SIGSTOP)
+        for each in (pid, *_children_of(pid)):
+            os.kill(each, signal.SIGKILL)
+        self._wait_until_gone()
+
+    def restart(self, mode: StopMode = "fast") -> None:
+        self.stop(mode)
+        self.start()
+
+    def reload(self) -> None:
+        """Let the server read its settings and `pg_hba.conf` again."""
+        self._running.send_signal(signal.SIGHUP)
+
+    def configure(self, settings: Mapping[str, Setting]) -> None:
+        """Change settings, from the next start or `reload` on."""
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{name} = '{_value(value)}'\n" for name, value in settings.items())
+
+    @property
+    def pid(self) -> int:
+        """The process that started all others of the server."""
+        return self._running.pid
+
+    def close(self) -> None:
+        """Stop when nobody else uses the server any more, and remove the folder."""
+        fcntl.flock(self._users, fcntl.LOCK_EX)
+        if self._process is not None:
+            self.stop("immediate")
+        shutil.rmtree(self.place.folder)
+        self._users.close()
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    def _is_ready(self) -> Literal[True] | None:
+        if self._running.poll() is not None:
+            self._wait_until_gone()
+            raise AssertionError(self.log.read_text())
+        with suppress(FileNotFoundError):
+            # after a kill, the file of the process before is still there
+            told = (self.data / "postmaster.pid").read_text().split()
+            if told[:1] == [str(self.pid)] and told[-1] == "ready":
+                return True
+        return None
+
+    def _initialize(self, settings: Mapping[str, Setting]) -> None:
+        options = ["--encoding=UTF8", "--locale=C", f"--username={ADMINISTRATOR}", "--no-sync"]
+        if self.programs.knows_icu:
+            # its order is not that of code points: whatever leaves the order to the database shows
+            options += ["--locale-provider=icu", "--icu-locale=en-US"]
+        self.programs.run("initdb", *options, "--auth=reject", "-D", self.data)
+        (self.data / "pg_hba.conf").write_text(ACCESS)
+        self.configure({"unix_socket_directories": str(self.place.folder), **settings})
+        for tries_left in reversed(range(PORT_TRIES)):
+            self.place = Place(self.place.folder, _free_port(), self.place.password)
+            self.configure({"port": self.port})
+            try:
+                return self.start()
+            except AssertionError:
+                if not tries_left or "could not bind" not in self.log.read_text():
+                    raise
+
+    def _wait_until_gone(self) -> None:
+        with self._running as process:
+            assert process.stdout is not None
+            process.stdout.read()
+        self._process = None
+
+    def _post_guard(self) -> None:
+        account = self.programs.account
+        user = ("-1", "-1") if account is None else (str(account.uid), str(account.gid))
+        stop = (self.programs.path("pg_ctl"), "stop", "-m", "immediate", "-D", self.data)
+        subprocess.run(
+            [sys.executable, "-I", GUARD, self.place.users, self.place.folder, *user, *stop],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+
+
+@contextmanager
+def shared_postgres(run: Path) -> Iterator[Databases]:
+    """The one server of a test run, in whose folder its processes meet.
+
+    The first that needs the server starts it, and stops it when all others are done with it; when
+    the first one is killed, the guard does.
+    """
+    known = run / "postgres.txt"
+    with _held(run / "postgres.lock", fcntl.LOCK_EX):
+        joined = _joined(known)
+        if joined is None:
+            server = Postgres()
+            known.write_text(server.place.written())
+    if joined is None:
+        with server:
+            yield server
+    else:
+        place, users = joined
+        with users:
+            yield Databases(place, postgres_programs().reachable(place.folder))
+
+
+def _joined(known: Path) -> tuple[Place, IO[str]] | None:
+    try:
+        place = Place.of(known.read_text())
+        # waits for a guard that is about to stop the server
+        users = _held(place.users, fcntl.LOCK_SH)
+    except FileNotFoundError:
+        return None
+    if place.data.exists():
+        return place, users
+    users.close()
+    return None
+
+
+def _held(path: Path, mode: int) -> IO[str]:
+    """A file whose lock is held until it is closed, or the process is gone."""
+    file = path.open("a" if mode == fcntl.LOCK_EX else "r")
+    fcntl.flock(file, mode)
+    return file
+
+
+def _open_folder(programs: Programs) -> Path:
+    """A folder for temporary files that leads to places which the programs' user can enter."""
+    folder = Path(tempfile.gettempdir()).resolve()
+    closed = [each for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001]
+    return Path("/tmp") if programs.account is not None and closed else folder
+
+
+def _free_port() -> int:
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as tried, suppress(OSError):
+            tried.bind((LOOPBACK, port))
+            return port
+
+
+def _children_of(pid: int) -> Iterator[int]:
+    """The processes that a process started, where the system lists them.
+
+    Where it does not, they leave by themselves as soon as they see that it is gone.
+    """
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            _, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == pid:
+                yield int(stat.parent.name)
+
+
+def _value(setting: Setting) -> str:
+    if isinstance(setting, bool):
+        return "on" if setting else "off"
+    return str(setting).replace("'", "''")

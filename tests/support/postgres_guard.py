@@ -1,0 +1,38 @@
+"""A process that outlives the tests by a moment: it clears away what they left, however they ended.
+
+    postgres_guard.py LOCK FOLDER UID GID COMMAND…
+
+It goes to the background, and waits until nobody holds the lock of the file LOCK any more: a killed
+process lets go of it as well. Then, if FOLDER is still there, it runs COMMAND under the user and
+group, and removes FOLDER. With a negative UID they are those of whoever started it.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def guard(lock: Path, folder: Path, uid: int, gid: int, command: list[str]) -> None:
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        if folder.exists():
+            is_other = uid >= 0
+            subprocess.run(
+                command,
+                cwd="/",
+                check=False,
+                user=uid if is_other else None,
+                group=gid if is_other else None,
+                extra_groups=() if is_other else None,
+            )
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    _lock, _folder, _uid, _gid, *_command = sys.argv[1:]
+    if os.fork() == 0:
+        os.setsid()
+        guard(Path(_lock), Path(_folder), int(_uid), int(_gid), _command)

