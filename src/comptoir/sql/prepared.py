@@ -1,6 +1,6 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from sqlalchemy import (
     bindparam,
     literal_column,
 )
-from sqlalchemy.engine import Dialect
+from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.primitive import Stored
@@ -43,16 +43,27 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     costly: bool = False
 
 
+Convert = Callable[[str], str]
+"""Says a value in the database's own terms, such as a pattern in its dialect of patterns."""
+
+
 class Prepared(msgspec.Struct, frozen=True, gc=False):
-    """A statement's text and, for each place in it, the number of the value that goes there."""
+    """A statement's text and, for each place in it, the number of the value that goes there.
+
+    `conversions` are those of the values at some of the places.
+    """
 
     text: str
     places: tuple[int, ...]
     costly: bool = False
+    conversions: tuple[tuple[int, Convert], ...] = ()
 
     def bind(self, values: Sequence[Stored | None]) -> tuple[Stored | None, ...]:
         """Put a request's values in the order of the statement's places."""
-        return tuple([values[place] for place in self.places])
+        bound = [values[place] for place in self.places]
+        for at, convert in self.conversions:
+            bound[at] = convert(str(bound[at]))
+        return tuple(bound)
 
     def query(self, *values: Stored | None) -> Query:
         """The statement with a request's values."""
@@ -91,6 +102,17 @@ def slot_of(node: Slot, first: int = 0) -> BindParameter[str | int]:
     if node.whole:
         return bindparam(name, type_=_WHOLE, required=True)
     return bindparam(name, type_=_TEXT, required=True)
+
+
+class _Converted(Text):
+    def __init__(self, convert: Convert) -> None:
+        super().__init__(collation=CODE_POINTS)
+        self.convert = convert
+
+
+def converted(place: BindParameter[str | int], convert: Convert) -> BindParameter[str]:
+    """The place of a value that is converted when it is bound."""
+    return bindparam(place.key, type_=_Converted(convert), required=True)
 
 
 PREFIX = "comptoir_"
@@ -141,7 +163,16 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
             for name in order
         ),
         any(f"{PREFIX}{name}(" in text for name in COSTLY),
+        tuple(_conversions(compiled, order)),
     )
+
+
+def _conversions(compiled: Compiled, order: Sequence[str]) -> Iterator[tuple[int, Convert]]:
+    binds: Mapping[str, BindParameter[str]] = compiled.binds  # type: ignore[attr-defined]
+    for at, name in enumerate(order):
+        kind = binds[name].type
+        if isinstance(kind, _Converted):
+            yield at, kind.convert
 
 
 class Kept(dict[Shape, Prepared]):
