@@ -40,7 +40,7 @@ class Ledger:
     """Numbers the changes of one company; refusals and no-ops take no number."""
 
     def __init__(self, company_id: str, number: int, at: str) -> None:
-        self._company_id = company_id
+        self.company_id = company_id
         self._number = number
         self._at = at
         self._changes: list[tuple[Stored, ...]] = []
@@ -53,9 +53,7 @@ class Ledger:
 
     def note(self, number: int, entity_set: str, record: Stored, verb: str, by: str) -> None:
         """Write a line of the change log, to be stored with the transaction."""
-        self._changes.append(
-            (self._company_id, number, entity_set, str(record), verb, self._at, by)
-        )
+        self._changes.append((self.company_id, number, entity_set, str(record), verb, self._at, by))
 
     def note_all(
         self, entity_set: str, records: Sequence[Stored], verb: str, by: str
@@ -65,7 +63,7 @@ class Ledger:
         self._number += len(records) - 1
         numbers = range(first, first + len(records))
         self._changes += zip(
-            repeat(self._company_id),
+            repeat(self.company_id),
             numbers,
             repeat(entity_set),
             map(str, records),
@@ -75,6 +73,11 @@ class Ledger:
             strict=False,
         )
         return numbers, at
+
+    @property
+    def last(self) -> Change | None:
+        """The last line that was written, None when there is none."""
+        return Change(*self._changes[-1][1:]) if self._changes else None  # type: ignore[arg-type]
 
     def mark(self) -> LedgerMark:
         """Where the ledger stands, for `rewind`."""
@@ -92,4 +95,4 @@ class Ledger:
         add, keep = statements.add_change, statements.keep_ledger
         in_order = itemgetter(*add.places)
         yield ManyQueries(add.text, list(map(in_order, self._changes)))
-        yield keep.query(self._company_id, self._number, self._at)
+        yield keep.query(self.company_id, self._number, self._at)

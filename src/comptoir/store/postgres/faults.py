@@ -212,6 +212,11 @@ def operator_error_of(url: str, fault: Fault) -> OperatorError:
     return made(f"cannot use the database {shown(url)}: {words(fault)}. {meaning.advice}")
 
 
+def is_lost(fault: Fault) -> bool:
+    """Whether a fault leaves open what became of the statement: the server gave no answer to it."""
+    return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")
+
+
 def words(fault: Fault) -> str:
     """The fault's own words, in one line without a full stop.
 

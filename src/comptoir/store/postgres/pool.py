@@ -24,7 +24,7 @@ class Pool:
         self._seconds = seconds
         self._open = 0
         self._idle: list[Connection] = []
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future["Connection | None"]] = deque()
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[Connection]:
@@ -40,23 +40,22 @@ class Pool:
 
     async def take(self) -> Connection:
         """A connection, to be given back; raises as `lent` does."""
-        while True:
-            while self._idle:
-                connection = self._idle.pop()
-                if not connection.is_closed():
-                    return connection
-                self._open -= 1
-            if self._open < self._most:
-                return await self._opened()
-            await self._wait()
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+            self._open -= 1
+        if self._open < self._most:
+            return await self._opened()
+        return await self._handed() or await self.take()
 
     def give_back(self, connection: Connection) -> None:
         """Let others have a connection."""
         if connection.is_closed():
             self._open -= 1
-        else:
+            self._hand(None)
+        elif not self._hand(connection):
             self._idle.append(connection)
-        self._wake()
 
     async def close(self) -> None:
         """Close the connections, all of which have been given back."""
@@ -78,15 +77,16 @@ class Pool:
         finally:
             if connection is None:
                 self._open -= 1
-                self._wake()
+                self._hand(None)
         return connection
 
-    async def _wait(self) -> None:
-        turn = asyncio.get_running_loop().create_future()
+    async def _handed(self) -> "Connection | None":
+        """A connection from somebody who gives it back; None when one may be opened instead."""
+        turn: asyncio.Future["Connection | None"] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             async with asyncio.timeout(self._seconds):
-                await turn
+                return await turn
         except TimeoutError:
             raise Refusal(
                 DATABASE_BUSY,
@@ -95,13 +95,21 @@ class Pool:
             ) from None
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                # the turn that this one does not take any more is somebody else's
-                self._wake()
+                # what was handed over at that very moment is somebody else's
+                self._pass_on(turn.result())
             raise
 
-    def _wake(self) -> None:
+    def _pass_on(self, handed: "Connection | None") -> None:
+        if handed is None:
+            self._hand(None)
+        else:
+            self.give_back(handed)
+
+    def _hand(self, connection: "Connection | None") -> bool:
+        """Hand a connection, or the place of one, to who has waited longest; False for nobody."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                turn.set_result(None)
-                return
+                turn.set_result(connection)
+                return True
+        return False

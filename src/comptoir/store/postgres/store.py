@@ -10,6 +10,7 @@ from comptoir.sql.statements import postgres_statements
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
+from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
 from comptoir.store.store import StatementStore
 
@@ -43,13 +44,13 @@ class PostgresStore(StatementStore):
             most_waiting=settings.queued_scans,
             seconds=settings.scan_seconds,
         )
-        self._pool_writer = Writer(
+        transactions = Transactions(
             self._writes,
             statements.tables,
             statements.service,
-            most_waiting=settings.queued_writes,
             lock_seconds=settings.lock_seconds,
         )
+        self._pool_writer = Writer(transactions, settings.queued_writes)
         super().__init__(statements, reader, self._pool_writer)
 
     @override

@@ -1,0 +1,166 @@
+"""Transactions of units of work: the company's row is locked first, and told last is the outcome.
+
+A transaction that others stood in the way of is tried again. When the connection is lost while it
+is being committed, the change log tells on another connection whether it was.
+"""
+
+import asyncio
+import random
+
+import asyncpg
+
+from comptoir.edm.temporal import INSTANT
+from comptoir.errors import DATABASE_UNREACHABLE, KEY_EXISTS, Refusal
+from comptoir.sql.service_tables import ServiceStatements
+from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.store.ledger import Change, Ledger
+from comptoir.store.postgres.connection import Connection
+from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
+from comptoir.store.postgres.pool import Pool
+from comptoir.store.postgres.session import drive, run_query, run_statement
+from comptoir.store.submission import Job
+
+ATTEMPTS = 5
+"""How often a transaction is tried that others stand in the way of."""
+
+JITTER_SECONDS = 0.02
+"""How long the first pause before another try is at most; each further one may be twice that."""
+
+_CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+
+
+class _InDoubt(Exception):  # noqa: N818 - whether it is an error is what is in doubt
+    """The connection was lost when a transaction with these changes was being committed."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self.ledger = ledger
+
+
+class Transactions:
+    """Runs units of one company in a transaction."""
+
+    def __init__(
+        self, pool: Pool, tables: Tables, statements: ServiceStatements, *, lock_seconds: float
+    ) -> None:
+        self._pool = pool
+        self._tables = tables
+        self._statements = statements
+        self._begin = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
+            f"{max(round(lock_seconds * 1_000), 1)}"
+        )
+
+    async def run(self, jobs: list[Job]) -> Exception | None:
+        """Run units; gives the fault of one of them that undid the transaction.
+
+        Raises `Refusal` when the database is at fault, so that no other try would help.
+        """
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(random.uniform(0, JITTER_SECONDS * 2**attempt))  # noqa: S311
+            async with self._pool.lent() as connection:
+                try:
+                    return await self._transaction(connection, jobs)
+                except asyncpg.UniqueViolationError as fault:
+                    await _roll_back(connection)
+                    return self._taken(fault) if len(jobs) == 1 else fault
+                except _CONFLICTS as fault:
+                    await _roll_back(connection)
+                    conflict: Fault = fault
+                except _InDoubt as doubt:
+                    connection.terminate()
+                    in_doubt = doubt
+                    break
+                except FAULTS as fault:
+                    await _roll_back(connection)
+                    raise refusal_of(fault) from fault
+        else:
+            raise refusal_of(conflict) from conflict
+        await self._settle(in_doubt)
+        return None
+
+    async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
+        await connection.execute(self._begin)
+        ledger = await self._open_ledger(connection, jobs[0].company_id)
+        for job in jobs:
+            job.fault = None
+            mark = ledger.mark()
+            try:
+                job.result = await drive(connection, job.factory(ledger))
+            except FAULTS:
+                raise
+            except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
+                # a refusal comes before the first change, unless the unit makes several
+                if job.alone or not isinstance(fault, Refusal):
+                    await _roll_back(connection)
+                    return fault
+                job.fault = fault
+                ledger.rewind(mark)
+        for statement in ledger.closing(self._statements):
+            await run_statement(connection, statement)
+        try:
+            await connection.execute("COMMIT")
+        except FAULTS as fault:
+            if is_lost(fault):
+                raise _InDoubt(ledger) from fault
+            raise
+        return None
+
+    async def _open_ledger(self, connection: Connection, company_id: str) -> Ledger:
+        rows = await run_query(connection, self._statements.ledger.query(company_id))
+        # a company that is being created has no ledger yet
+        number, at = rows[0] if rows else (0, INSTANT.default)
+        return Ledger(company_id, int(number), str(at))
+
+    async def _settle(self, doubt: _InDoubt) -> None:
+        """Return when a transaction was committed; raises `Refusal` when not, or not known."""
+        last = doubt.ledger.last
+        if last is not None:
+            try:
+                if await self._is_logged(doubt.ledger.company_id, last):
+                    return
+            except (Refusal, *FAULTS):
+                last = None
+        if last is not None:
+            raise Refusal(
+                DATABASE_UNREACHABLE,
+                "The connection to the database was lost, and nothing was changed. Try again in a "
+                "moment.",
+                headers={"Retry-After": "1"},
+            ) from doubt
+        raise Refusal(
+            DATABASE_UNREACHABLE,
+            "The connection to the database was lost while the write was being committed, and "
+            "whether it was is not known. Read the record before you send the write again.",
+            headers={"Retry-After": "5"},
+        ) from doubt
+
+    async def _is_logged(self, company_id: str, last: Change) -> bool:
+        async with self._pool.lent() as connection:
+            try:
+                await connection.execute(self._begin)
+                # the lock is free when the transaction in doubt has ended, in whatever way
+                await self._open_ledger(connection, company_id)
+                query = self._statements.changes.query(company_id, last.number - 1, 1)
+                rows = await run_query(connection, query)
+            finally:
+                await _roll_back(connection)
+        return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
+
+    def _taken(self, fault: asyncpg.UniqueViolationError) -> Refusal:
+        names = self._tables.names_of_unique(fault.constraint_name or "")
+        target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
+        return Refusal(
+            KEY_EXISTS,
+            f"Another record has the same {target}, which must be unique. Send other values.",
+            target=target,
+        )
+
+
+async def _roll_back(connection: Connection) -> None:
+    """Undo a transaction; a connection with which that is not possible is not used again."""
+    try:
+        await connection.execute("ROLLBACK")
+    except FAULTS:
+        connection.terminate()
