@@ -116,7 +116,7 @@ def _in_silence(_stage: str, _done: int, _total: int) -> None:
 async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
     """Make a database in a folder and load the files into a company of its own."""
     settings = settings_in(folder)
-    migrate(settings.database, MODEL)
+    migrate(settings, MODEL)
     store = open_store(settings)
     try:
         company, growing = await add_company(store), await add_company(store)

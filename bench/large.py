@@ -56,7 +56,7 @@ class Large:
 
 async def _prepared(folder: Path) -> Large:
     settings = settings_in(folder, "large.db")
-    migrate(settings.database, MODEL)
+    migrate(settings, MODEL)
     store = open_store(settings)
     held: dict[str, Sequence[dict[str, str]]] = {}
     try:

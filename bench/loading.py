@@ -23,7 +23,7 @@ from comptoir.store.sqlite.connection import connect
 async def by_service(folder: Path, file: Path) -> float:
     """Load the file into a new database: seconds of CPU, until the store is closed."""
     settings = settings_in(folder)
-    migrate(settings.database, MODEL)
+    migrate(settings, MODEL)
     store = open_store(settings)
     company = await add_company(store)
     before = process_time()
@@ -42,7 +42,7 @@ def by_driver(folder: Path, source: Path) -> float:
     journal, durability and cache.
     """
     settings = settings_in(folder)
-    migrate(settings.database, MODEL)
+    migrate(settings, MODEL)
     with closing(connect(source, writes=False, lock_seconds=5)) as loaded:
         rows = loaded.execute(f'SELECT * FROM "{CUSTOMERS}"').fetchall()
     connection = connect(database_file(settings), writes=True, lock_seconds=5)

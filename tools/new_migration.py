@@ -6,20 +6,25 @@ Usage: python tools/new_migration.py "what changes"
 import argparse
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from alembic import command
+from alembic.config import Config
 from alembic.operations.ops import (
     AddColumnOp,
+    CreateIndexOp,
+    CreateTableOp,
     MigrateOperation,
     MigrationScript,
-    ModifyTableOps,
+    OpContainer,
 )
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import DefaultClause
 
 from comptoir.catalog import MODEL
-from comptoir.store.migrate import alembic_config, locked, migrate
+from comptoir.store.schema import alembic_config, revisions
+from comptoir.store.sqlite.migrating import locked, migrate_file
 
 
 def main() -> None:
@@ -29,40 +34,58 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reference.db"
-        last = int(migrate(f"sqlite:///{path}", MODEL))
+        last = int(migrate_file(path, MODEL))
         with locked(path, lock_seconds=5) as connection:
+            config = alembic_config(connection, MODEL)
             command.revision(
-                alembic_config(connection, MODEL),
+                config,
                 arguments.message,
                 autogenerate=True,
                 rev_id=f"{last + 1:04d}",
-                process_revision_directives=fill_new_columns,
+                process_revision_directives=partial(complete, config),
             )
 
 
-def fill_new_columns(
+def complete(
+    config: Config,
     _: MigrationContext,
     __: str | Iterable[str | None] | Iterable[str],
     scripts: list[MigrationScript],
 ) -> None:
-    """Give records that exist already the default of a property that is added to their kind."""
+    """Give new columns their defaults, and say which programs the schema will serve."""
+    known = revisions()
     for script in scripts:
-        for operations in script.upgrade_ops_list:
-            for added in _added_columns(operations.ops):
-                entity_set = MODEL.by_name.get(added.table_name)
-                if entity_set is None:
-                    continue
-                held = entity_set.type.by_name.get(added.column.name)
-                if held is not None:
-                    added.column.server_default = DefaultClause(str(held.type.default))
+        steps = list(_steps(script.upgrade_ops_list))
+        for step in steps:
+            if isinstance(step, AddColumnOp):
+                _fill(step)
+        expands = all(_expands(step) for step in steps)
+        config.attributes["serves"] = known.serves[known.head] if expands else script.rev_id
 
 
-def _added_columns(operations: Iterable[MigrateOperation]) -> Iterator[AddColumnOp]:
+def _steps(operations: Iterable[MigrateOperation]) -> Iterator[MigrateOperation]:
     for each in operations:
-        if isinstance(each, ModifyTableOps):
-            yield from _added_columns(each.ops)
-        elif isinstance(each, AddColumnOp):
+        if isinstance(each, OpContainer):
+            yield from _steps(each.ops)
+        else:
             yield each
+
+
+def _fill(added: AddColumnOp) -> None:
+    """Give records that exist already the default of a property that is added to their kind."""
+    entity_set = MODEL.by_name.get(added.table_name)
+    held = None if entity_set is None else entity_set.type.by_name.get(added.column.name)
+    if held is not None:
+        added.column.server_default = DefaultClause(str(held.type.default))
+
+
+def _expands(step: MigrateOperation) -> bool:
+    """Whether programs that do not know of a step go on working behind it."""
+    if isinstance(step, CreateIndexOp):
+        return not step.unique
+    if isinstance(step, AddColumnOp):
+        return step.column.nullable is True or step.column.server_default is not None
+    return isinstance(step, CreateTableOp)
 
 
 if __name__ == "__main__":

@@ -288,3 +288,7 @@ class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
 
 class OperatorError(Exception):
     """A condition that whoever runs the service can mend: said in one line, without a traceback."""
+
+
+class UnreachableError(OperatorError):
+    """The database cannot be reached now, but may be later: a service starts and waits for it."""

@@ -34,8 +34,9 @@ ENTITY_SET = EntitySet("vendorsExt", VENDOR)
 SINCE = '        Property("since", DATE, "The first day of business."),\n'
 MIGRATE = """
 from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from comptoir.store.migrate import migrate
-print(migrate("sqlite:///vendors.db", MODEL))
+print(migrate(Settings(database="sqlite:///vendors.db"), MODEL))
 """
 
 

@@ -7,10 +7,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.migrate import is_declared, locked, migrate
+from comptoir.store.migrate import migrate
+from comptoir.store.schema import is_declared
 from comptoir.store.sqlite.connection import database_path
+from comptoir.store.sqlite.migrating import locked
 from support.databases import LOCK_SECONDS, FreshDatabase
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
@@ -48,7 +51,7 @@ def test_autogenerate_brings_all_that_a_kind_needs(
 def test_migrating_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
     url = fresh_database(tmp_path, MODEL)
 
-    assert migrate(url, MODEL) == migrate(url, MODEL)
+    assert migrate(Settings(database=url), MODEL) == migrate(Settings(database=url), MODEL)
     assert differences(url, MODEL) == []
 
 

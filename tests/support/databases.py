@@ -9,10 +9,13 @@ from alembic.operations import Operations
 from alembic.operations.ops import MigrateOperation, OpContainer
 
 from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import build_tables
-from comptoir.store.migrate import is_declared, locked, migrate
+from comptoir.store.migrate import migrate
+from comptoir.store.schema import is_declared
 from comptoir.store.sqlite.connection import database_path
+from comptoir.store.sqlite.migrating import locked
 
 LOCK_SECONDS = 30.0
 
@@ -23,7 +26,7 @@ FreshDatabase = Callable[[Path, Model], str]
 def fresh_sqlite(folder: Path, model: Model = MODEL) -> str:
     """A new file, migrated; the kinds that no migration brings are brought by autogenerate."""
     url = f"sqlite:///{folder / 'test.db'}"
-    migrate(url, MODEL)
+    migrate(Settings(database=url), MODEL)
     if model is not MODEL:
         with locked(database_path(url), LOCK_SECONDS) as connection:
             context = MigrationContext.configure(

@@ -17,7 +17,7 @@ from comptoir.plan.bound import Comparison, Field, Slot
 from comptoir.plan.read import OrderKey, PagePlan, Where, default_order
 from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
-from comptoir.store.migrate import migrate
+from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
 
 app = typer.Typer(
@@ -44,7 +44,7 @@ def create(
     settings = database_settings(database, config)
     checked_name(name)
     wanted = guid(company_id) if company_id is not None else str(uuid4())
-    migrate(settings.database, MODEL)
+    make_ready(settings, MODEL)
     run(lambda: _create(settings, wanted, name))
     typer.echo(f"{name}\n{wanted}")
 

@@ -1,5 +1,7 @@
 """`comptoir migrate`: bring a database to the current schema."""
 
+from functools import partial
+
 import typer
 
 from comptoir.catalog import MODEL
@@ -15,5 +17,5 @@ def migrate(*, database: options.Database = None, config: options.Config = None)
     Safe to repeat: a database that is up to date stays as it is.
     """
     settings = database_settings(database, config)
-    revision = bring_up_to_date(settings.database, MODEL)
+    revision = bring_up_to_date(settings, MODEL, partial(typer.echo, err=True))
     typer.echo(f"{shown(settings.database)} has schema {revision}.")

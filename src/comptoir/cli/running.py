@@ -13,7 +13,7 @@ from comptoir.config import Settings, load_settings
 from comptoir.edm.scalar import is_guid
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
 from comptoir.plan.target import Company
-from comptoir.store.migrate import migrate
+from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.urls import is_postgres
@@ -40,7 +40,7 @@ def guid(text: str) -> str:
 
 
 def need_database(settings: Settings) -> None:
-    """Bring a database that exists up to date; raises `OperatorError` when there is none.
+    """Make sure that a database is there and ready; raises `OperatorError` when it is not.
 
     So a misspelt name does not make a new, empty database.
     """
@@ -49,7 +49,7 @@ def need_database(settings: Settings) -> None:
             f"there is no database {database_path(settings.database)}. Make it with `comptoir "
             "migrate`, or name another one with --database."
         )
-    migrate(settings.database, MODEL)
+    make_ready(settings, MODEL)
 
 
 @asynccontextmanager

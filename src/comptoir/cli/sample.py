@@ -16,7 +16,7 @@ from comptoir.loading import Loader
 from comptoir.plan.target import Company
 from comptoir.request.tabular import TableSource
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.migrate import migrate
+from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
 
 SAMPLE_NAME = "Comptoir Sample"
@@ -56,7 +56,7 @@ def sample(
     """Make a sample company, and print its id last. Makes a new database as well."""
     settings = database_settings(database, config)
     checked_name(company_name)
-    migrate(settings.database, MODEL)
+    make_ready(settings, MODEL)
     company_id = run(lambda: _sample(settings, company_name, size, seed))
     typer.echo(f"{company_name}\n{company_id}")
 

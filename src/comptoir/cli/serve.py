@@ -16,10 +16,11 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.quickstart import announce, sample_company_id
 from comptoir.config import Settings, environment_name, load_settings
+from comptoir.errors import UnreachableError
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import migrate
+from comptoir.store.migrate import make_ready
 
 
 def serve(  # noqa: PLR0913 - an option each
@@ -63,13 +64,23 @@ def serve(  # noqa: PLR0913 - an option each
     )
     with bind(settings.host, settings.port) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
-        migrate(settings.database, MODEL)
+        _make_ready(settings, needed=quickstart)
         company_id = sample_company_id(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
         # an interrupt asks for the stop that has just happened
         with suppress(KeyboardInterrupt):
             _serve(settings, listener, company_id)
+
+
+def _make_ready(settings: Settings, *, needed: bool) -> None:
+    """Have the schema checked; a server that is not up yet is waited for, unless it is needed."""
+    try:
+        make_ready(settings, MODEL)
+    except UnreachableError as fault:
+        if needed:
+            raise
+        typer.secho(f"WARNING: {fault} Serving starts when it is there.", err=True)
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:

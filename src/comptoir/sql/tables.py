@@ -10,12 +10,9 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Index,
-    Integer,
     MetaData,
     PrimaryKeyConstraint,
-    String,
     Table,
-    Text,
 )
 from sqlalchemy.sql.type_api import TypeEngine
 
@@ -23,12 +20,10 @@ from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.number import DecimalNumber, Int32
 from comptoir.edm.scalar import Boolean
-from comptoir.sql.prepared import CODE_POINTS
+from comptoir.sql.column_types import text, whole
 
 COMPANY_ID = "company_id"
 VERSION = "record_version"
-
-POSTGRESQL = "postgresql"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,13 +103,13 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
             metadata,
             *columns.values(),
             version,
-            Column("incarnation", _text(32), nullable=False),
+            Column("incarnation", text(32), nullable=False),
             Column("change_number", BigInteger, nullable=False),
-            Column("changed_at", _text(24), nullable=False),
+            Column("changed_at", text(24), nullable=False),
             PrimaryKeyConstraint(COMPANY_ID, name=f"pk_{entity_set.name}"),
         )
         return Records(table, columns)
-    company = Column(COMPANY_ID, _text(36), nullable=False)
+    company = Column(COMPANY_ID, text(36), nullable=False)
     table = Table(
         entity_set.name,
         metadata,
@@ -151,33 +146,25 @@ def _column(held: Property, name: str) -> Column[str | int]:
 def _column_type(held: Property) -> TypeEngine[str | int]:
     kind: TypeEngine[str] | TypeEngine[int]
     if isinstance(held.type, Int32 | Boolean):
-        # one width for all whole numbers on PostgreSQL, where expressions over narrow ones overflow
-        kind = Integer().with_variant(BigInteger(), POSTGRESQL)
+        kind = whole()
     elif isinstance(held.type, DecimalNumber):
         kind = BigInteger()
     else:
-        kind = _text()
+        kind = text()
     return kind  # type: ignore[return-value]
-
-
-def _text(length: int | None = None) -> TypeEngine[str]:
-    """Text that compares by code point."""
-    kind = Text() if length is None else String(length)
-    by_code_point = type(kind)(length, collation=CODE_POINTS)
-    return kind.with_variant(by_code_point, POSTGRESQL)
 
 
 def _changes(metadata: MetaData) -> Table:
     return Table(
         "changes",
         metadata,
-        Column(COMPANY_ID, _text(36), nullable=False),
+        Column(COMPANY_ID, text(36), nullable=False),
         Column("number", BigInteger, nullable=False),
-        Column("entity_set", _text(), nullable=False),
-        Column("record", _text(), nullable=False),
-        Column("verb", _text(), nullable=False),
-        Column("at", _text(24), nullable=False),
-        Column("by", _text(), nullable=False),
+        Column("entity_set", text(), nullable=False),
+        Column("record", text(), nullable=False),
+        Column("verb", text(), nullable=False),
+        Column("at", text(24), nullable=False),
+        Column("by", text(), nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "number", name="pk_changes"),
         sqlite_with_rowid=False,
     )
@@ -187,9 +174,9 @@ def _loads(metadata: MetaData) -> Table:
     return Table(
         "loads",
         metadata,
-        Column(COMPANY_ID, _text(36), nullable=False),
-        Column("entity_set", _text(), nullable=False),
-        Column("digest", _text(64), nullable=False),
+        Column(COMPANY_ID, text(36), nullable=False),
+        Column("entity_set", text(), nullable=False),
+        Column("digest", text(64), nullable=False),
         Column("rows_done", BigInteger, nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "entity_set", "digest", name="pk_loads"),
     )
@@ -199,13 +186,13 @@ def _repeats(metadata: MetaData) -> Table:
     table = Table(
         "repeats",
         metadata,
-        Column(COMPANY_ID, _text(36), nullable=False),
-        Column("by", _text(), nullable=False),
-        Column("client", _text(), nullable=False),
-        Column("request", _text(), nullable=False),
-        Column("digest", _text(64), nullable=False),
-        Column("outcome", _text(), nullable=False),
-        Column("at", _text(24), nullable=False),
+        Column(COMPANY_ID, text(36), nullable=False),
+        Column("by", text(), nullable=False),
+        Column("client", text(), nullable=False),
+        Column("request", text(), nullable=False),
+        Column("digest", text(64), nullable=False),
+        Column("outcome", text(), nullable=False),
+        Column("at", text(24), nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "by", "client", "request", name="pk_repeats"),
     )
     Index("ix_repeats_at", table.c[COMPANY_ID], table.c["at"])
@@ -220,9 +207,9 @@ def _search_marks(metadata: MetaData) -> Table:
     return Table(
         "search_marks",
         metadata,
-        Column(COMPANY_ID, _text(36), nullable=False),
-        Column("entity_set", _text(), nullable=False),
-        Column("layout", _text(32), nullable=False),
+        Column(COMPANY_ID, text(36), nullable=False),
+        Column("entity_set", text(), nullable=False),
+        Column("layout", text(32), nullable=False),
         Column("number", BigInteger, nullable=False),
         Column("scope", BigInteger, nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "entity_set", name="pk_search_marks"),
@@ -234,11 +221,11 @@ def _search_documents(metadata: MetaData) -> Table:
     documents = Table(
         "search_documents",
         metadata,
-        Column(COMPANY_ID, _text(36), nullable=False),
+        Column(COMPANY_ID, text(36), nullable=False),
         Column("document", BigInteger, nullable=False, autoincrement=False),
-        Column("entity_set", _text(), nullable=False),
-        Column("record", _text(), nullable=False),
-        Column("folded", _text(), nullable=False),
+        Column("entity_set", text(), nullable=False),
+        Column("record", text(), nullable=False),
+        Column("folded", text(), nullable=False),
         PrimaryKeyConstraint(COMPANY_ID, "document", name="pk_search_documents"),
     )
     columns = documents.c

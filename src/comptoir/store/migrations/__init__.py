@@ -1,1 +1,1 @@
-"""The schema's history: one revision after another, run by `comptoir.store.migrate`."""
+"""The schema's history: one revision after another, run by `comptoir.store.schema`."""

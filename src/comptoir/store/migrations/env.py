@@ -1,13 +1,14 @@
-"""Alembic's environment: runs revisions on the connection that `comptoir.store.migrate` opens."""
+"""Alembic's environment: runs revisions on the connection that `comptoir.store.schema` is given."""
 
 from alembic import context
 
-from comptoir.store.migrate import is_declared
+from comptoir.store.schema import is_declared, spelled_type
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=context.config.attributes["metadata"],
     render_as_batch=True,
+    render_item=spelled_type,
     include_name=is_declared,
 )
 with context.begin_transaction():

@@ -2,11 +2,12 @@
 
 import sqlalchemy as sa
 from alembic import op
-${imports if imports else ""}
+${"\n" + imports + "\n" if imports else ""}
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = ${repr(branch_labels)}
 depends_on = ${repr(depends_on)}
+serves = ${repr(config.attributes["serves"])}
 
 
 def upgrade() -> None:

@@ -20,6 +20,7 @@ from comptoir.errors import (
     ErrorKind,
     OperatorError,
     Refusal,
+    UnreachableError,
 )
 from comptoir.store.urls import shown
 
@@ -33,10 +34,6 @@ Fault = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
 
 FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
 """The same, to be caught."""
-
-
-class UnreachableError(OperatorError):
-    """The database cannot be reached now, but may be later: a service starts and waits for it."""
 
 
 @dataclass(frozen=True, slots=True)

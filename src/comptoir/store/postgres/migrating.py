@@ -1,0 +1,189 @@
+"""Brings a database on PostgreSQL to the current schema, and tells whether it has it.
+
+Whoever migrates does all in one transaction, which holds an advisory lock: of several hosts that
+start at once one migrates, and the others find it done. Nothing outlives the transaction, so that
+it may go through PgBouncer.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import asyncpg
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.errors import OperatorError
+from comptoir.store.postgres import connection as driver
+from comptoir.store.postgres.faults import FAULTS, operator_error_of, words
+from comptoir.store.schema import LIKENESS_INDEX, Tell, is_behind, revisions, state_of, upgrade
+from comptoir.store.urls import shown
+
+LOCK = 0x636F6D70746F6972
+"""The advisory lock of whoever migrates a database: "comptoir" in ASCII."""
+
+TRIES = 20
+"""How often a migration asks for the locks of tables that others use."""
+
+PAUSE_SECONDS = 1.0
+"""How long others have their turn before it asks again."""
+
+_OLDEST = text(
+    "SELECT pid, floor(extract(epoch FROM now() - xact_start))::BIGINT, application_name"
+    " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1"
+)
+_NO_EXTENSION = ("0A000", "42501", "58P01")
+"""SQLSTATEs of an extension that is not installed, or may not be used."""
+
+_TRIGRAMS = text(
+    "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace"
+    " ON pg_namespace.oid = opcnamespace WHERE opcname = 'gin_trgm_ops'"
+)
+
+
+async def migrate_server(settings: Settings, model: Model, tell: Tell) -> str:
+    """Bring a database up to date, and give its schema's revision.
+
+    It waits for as long as another process migrates. For the locks of tables it waits in turns of
+    `lock_seconds`, since everybody else queues behind it meanwhile. `tell` hears of both. Raises
+    `OperatorError` when the database cannot be used, or when its schema is too new.
+    """
+    url = settings.database
+    work = partial(_bring_up_to_date, settings=settings, model=model, tell=tell)
+    async with _opened(settings, url, writes=True) as connection:
+        for _ in range(TRIES):
+            try:
+                async with connection.begin():
+                    return await connection.run_sync(work)
+            except DBAPIError as fault:
+                if not isinstance(_cause(fault), asyncpg.LockNotAvailableError):
+                    raise
+            oldest = await connection.run_sync(_oldest_transaction)
+            tell(f"{shown(url)}: others hold locks that the migration needs{oldest}. Trying again.")
+            await asyncio.sleep(PAUSE_SECONDS)
+    raise OperatorError(
+        f"cannot bring {shown(url)} up to date: others hold locks that the migration needs"
+        f"{oldest}. End their transactions, or wait for them."
+    )
+
+
+async def check_database(settings: Settings, url: str, *, writes: bool) -> None:
+    """Raise `OperatorError` when a database cannot be served: its server, its schema.
+
+    `UnreachableError` when it may be later.
+    """
+    async with _opened(settings, url, writes=writes) as connection:
+        state = await connection.run_sync(state_of)
+    if is_behind(state, shown(url)):
+        raise OperatorError(
+            f"{shown(url)} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
+            f"and this program needs {revisions().head}. Run `comptoir migrate`."
+        )
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+    """A connection to a server that can serve; what goes wrong becomes an `OperatorError`."""
+
+    async def checked() -> driver.Connection:
+        connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
+        try:
+            await driver.check_server(connection, url, writes=writes)
+        except OperatorError:
+            connection.terminate()
+            raise
+        return connection
+
+    def adapted() -> DBAPIConnection:
+        # the name of a prepared statement would stay behind on a server of PgBouncer's
+        made: DBAPIConnection = engine.dialect.loaded_dbapi.connect(
+            async_creator_fn=checked,
+            prepared_statement_cache_size=0,
+            prepared_statement_name_func=str,
+        )
+        return made
+
+    engine: AsyncEngine = create_async_engine(
+        "postgresql+asyncpg://",
+        creator=adapted,
+        poolclass=NullPool,
+        # a statement sees what was committed while the one before it waited for a lock
+        isolation_level="READ COMMITTED",
+    )
+    try:
+        async with engine.connect() as connection:
+            yield connection
+    except DBAPIError as fault:
+        cause = _cause(fault)
+        if isinstance(cause, FAULTS):
+            raise operator_error_of(url, cause) from fault
+        raise OperatorError(f"cannot use the database {shown(url)}: {fault.orig}.") from fault
+    except FAULTS as fault:
+        raise operator_error_of(url, fault) from fault
+
+
+def _cause(fault: DBAPIError) -> BaseException | None:
+    """The driver's own exception."""
+    return None if fault.orig is None else fault.orig.__cause__
+
+
+def _bring_up_to_date(
+    connection: Connection, *, settings: Settings, model: Model, tell: Tell
+) -> str:
+    name = shown(settings.database)
+    _limit(connection, "statement_timeout", 0)
+    _limit(connection, "lock_timeout", 0)
+    if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
+        tell(f"{name}: another process migrates it. Waiting until that is done.")
+        connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    _limit(connection, "lock_timeout", settings.lock_seconds)
+    state = upgrade(connection, model, name)
+    if state.revision == revisions().head:
+        _index_likeness(connection, name, tell)
+    return state.revision or ""
+
+
+def _limit(connection: Connection, name: str, seconds: float) -> None:
+    """Set a limit of time until the transaction ends; 0 is none."""
+    connection.execute(select(func.set_config(name, f"{seconds * 1000:.0f}ms", True)))
+
+
+def _index_likeness(connection: Connection, name: str, tell: Tell) -> None:
+    """Make the index of searches, unless it is there, where the extension for it can be had."""
+    if connection.scalar(select(func.to_regclass(LIKENESS_INDEX))) is not None:
+        return
+    try:
+        with connection.begin_nested():
+            connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+            schema = connection.scalar(_TRIGRAMS)
+            connection.execute(
+                text(
+                    f"CREATE INDEX {LIKENESS_INDEX} ON search_documents"
+                    f" USING gin (folded {schema}.gin_trgm_ops)"
+                )
+            )
+    except DBAPIError as fault:
+        cause = _cause(fault)
+        if not isinstance(cause, asyncpg.PostgresError) or cause.sqlstate not in _NO_EXTENSION:
+            raise
+        tell(
+            f"{name}: searches read all texts, since the extension pg_trgm cannot be had "
+            f"({words(cause)}). Have an administrator run CREATE EXTENSION pg_trgm, then "
+            "`comptoir migrate` again."
+        )
+
+
+def _oldest_transaction(connection: Connection) -> str:
+    row = connection.execute(_OLDEST).first()
+    connection.rollback()
+    if row is None:
+        return ""
+    pid, seconds, application = row
+    return f" (the oldest transaction: process {pid}, {application or 'unnamed'}, {seconds} s)"
