@@ -19,7 +19,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch.run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.edge:Edge._interface": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:Writer._commit": "a task that ends leaves its writes waiting",
-    "comptoir.store.postgres.transactions:Transactions._transaction": "its fault goes to its waiter",
+    "comptoir.store.postgres.transactions:Transactions._transaction": "its fault goes to a waiter",
     "comptoir.store.sqlite.writer:Writer._commit": "a thread that ends leaves all writes waiting",
     "comptoir.store.sqlite.writer:Writer._run": "its fault goes to whoever waits for it",
 }

@@ -24,7 +24,7 @@ class Pool:
         self._seconds = seconds
         self._open = 0
         self._idle: list[Connection] = []
-        self._waiting: deque[asyncio.Future["Connection | None"]] = deque()
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[Connection]:
@@ -82,7 +82,7 @@ class Pool:
 
     async def _handed(self) -> "Connection | None":
         """A connection from somebody who gives it back; None when one may be opened instead."""
-        turn: asyncio.Future["Connection | None"] = asyncio.get_running_loop().create_future()
+        turn: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
             async with asyncio.timeout(self._seconds):
