@@ -1,0 +1,104 @@
+-- Texts as Python sees them: str.lower, str.upper, str.casefold, str.strip. ASCII is the database's
+-- own under the collation "C", the rest as the Python says that these statements come from.
+
+CREATE OR REPLACE FUNCTION comptoir_tolower(given text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    made text COLLATE "C" := lower(given COLLATE "C");
+BEGIN
+    IF octet_length(given) = char_length(given) THEN
+        RETURN made;
+    END IF;
+    IF strpos(made, 'Σ') > 0 THEN
+        made := regexp_replace(
+            made, '(?<=[{cased}][{ignorable}]*)Σ(?![{ignorable}]*[{cased}])', 'ς', 'g'
+        );
+    END IF;
+{lower}
+    RETURN made;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION comptoir_toupper(given text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    made text COLLATE "C" := upper(given COLLATE "C");
+BEGIN
+    IF octet_length(given) = char_length(given) THEN
+        RETURN made;
+    END IF;
+{upper}
+    RETURN made;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION comptoir_casefold(given text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    made text COLLATE "C" := lower(given COLLATE "C");
+BEGIN
+    IF octet_length(given) = char_length(given) THEN
+        RETURN made;
+    END IF;
+{casefold}
+    RETURN made;
+END
+$$;
+
+-- Texts as searches compare them: folded, and parted by what no folded text holds, a capital.
+CREATE OR REPLACE FUNCTION comptoir_fold(texts text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    joined text COLLATE "C" := array_to_string(texts, '{separator}');
+    folded text;
+BEGIN
+    IF octet_length(joined) = char_length(joined) + cardinality(texts) - 1 THEN
+        -- all of it is ASCII but the separators, which have two octets each
+        RETURN lower(joined);
+    END IF;
+    FOR number IN 1..cardinality(texts) LOOP
+        folded := coalesce(folded || '{separator}', '') || comptoir_casefold(texts[number]);
+    END LOOP;
+    RETURN folded;
+END
+$$;
+
+-- The pattern of LIKE for the texts that contain a term.
+CREATE OR REPLACE FUNCTION comptoir_likeness(term text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+    SELECT '%' || replace(replace(replace(term, E'\\', E'\\\\'), '%', E'\\%'), '_', E'\\_') || '%'
+$$;
+
+CREATE OR REPLACE FUNCTION comptoir_trim(given text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$ SELECT btrim(given, {blanks}) $$;
+
+-- The text from a position on; a negative position counts from the end.
+CREATE OR REPLACE FUNCTION comptoir_substring(given text, start bigint) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+    IF start < 0 THEN
+        RETURN right(given, -greatest(start, -{most_characters})::int);
+    END IF;
+    RETURN substr(given, least(start, {most_characters})::int + 1);
+END
+$$;
+
+CREATE OR REPLACE FUNCTION comptoir_substring(given text, start bigint, characters bigint)
+RETURNS text
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+    IF characters < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
+            'substring takes a length that is not negative, but got ' || characters || '.';
+    END IF;
+    RETURN left(comptoir_substring(given, start), least(characters, {most_characters})::int);
+END
+$$;
