@@ -45,6 +45,9 @@ _ARITIES = {
 
 _BEYOND_DECIMALS = 10**13
 
+MOST_CHARACTERS = 2**30
+"""More than a text of any database can have."""
+
 TRIGRAMS = f"{PREFIX}trigrams"
 
 REGISTERED: Mapping[str, int] = MappingProxyType(
@@ -72,7 +75,9 @@ def _endswith_text(text: Operand, part: Operand) -> ColumnElement[bool]:
 
 
 def _substring_written(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
-    return func.substr(text, start.op("+")(constant(1)), *length, type_=Text)
+    # substr takes the lowest 32 bits of a number
+    first, *count = [func.min(each, constant(MOST_CHARACTERS)) for each in (start, *length)]
+    return func.substr(text, first.op("+")(constant(1)), *count, type_=Text)
 
 
 def _part(start: int, length: int) -> Callable[[Operand], SqlExpression]:

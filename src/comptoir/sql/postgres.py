@@ -30,9 +30,8 @@ from sqlalchemy.dialects.postgresql import array
 from comptoir.edm.number import INT32, SCALE
 from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE
-from comptoir.sql.functions import FunctionTable, Operand, SqlExpression
+from comptoir.sql.functions import MOST_CHARACTERS, FunctionTable, Operand, SqlExpression
 from comptoir.sql.prepared import CODE_POINTS, PREFIX, constant, constant_text
-from comptoir.sql.routines import MOST_CHARACTERS
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]

@@ -17,6 +17,7 @@ from comptoir.edm.duration import DAY, SECOND
 from comptoir.edm.number import SCALE
 from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
+from comptoir.sql.functions import MOST_CHARACTERS
 from comptoir.sql.routines.cases import case_steps, cased, ignorable
 from comptoir.sql.routines.quoting import quoted
 
@@ -28,9 +29,6 @@ SEPARATOR = "Þ"
 
 It has two octets, as `comptoir_fold` expects.
 """
-
-MOST_CHARACTERS = 2**30
-"""More than a text of PostgreSQL can have."""
 
 _FILES = ("numbers", "totals", "casts", "times", "texts")
 _NAME = re.compile(r"\{([a-z_]+)\}")

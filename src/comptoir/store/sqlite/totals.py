@@ -26,15 +26,19 @@ def _total(most: int, fitting: str) -> Callable[[int, int], int]:
     return run
 
 
-def _mean_decimal(upper: int, lower: int, count: int) -> int:
-    return nearest_even((upper << PARTED_AT) + lower, count)
-
-
-def _mean_whole(upper: int, lower: int, count: int) -> int:
-    mean = nearest_even(((upper << PARTED_AT) + lower) * _UNIT, count)
+def _mean(total: int, count: int) -> int:
+    mean = nearest_even(total, count)
     if abs(mean) > MOST_DECIMAL:
         raise ComputingFault(f"an average has a result of more than {_POINT}, which does not fit.")
     return mean
+
+
+def _mean_decimal(upper: int, lower: int, count: int) -> int:
+    return _mean((upper << PARTED_AT) + lower, count)
+
+
+def _mean_whole(upper: int, lower: int, count: int) -> int:
+    return _mean(((upper << PARTED_AT) + lower) * _UNIT, count)
 
 
 _POINT = "13 digits before the point"
@@ -73,7 +77,7 @@ class WideTotal:
         """The average as a Decimal, the nearest one with 5 decimals; null of none."""
         if not self._count:
             return None
-        return nearest_even(self._total, self._count * FINER)
+        return _mean(self._total, self._count * FINER)
 
 
 WIDE_TOTALS: dict[str, Callable[[WideTotal], Stored | None]] = {

@@ -1,0 +1,141 @@
+"""The functions of a dialect, each called alone, on SQLite and on PostgreSQL."""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+from types import TracebackType
+from typing import Protocol, Self, cast
+
+import asyncpg
+from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.engine import Dialect
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Slot
+from comptoir.sql.functions import SQLITE, FunctionTable
+from comptoir.sql.postgres import POSTGRES
+from comptoir.sql.prepared import Prepared, prepare, slot_of
+from comptoir.sql.routines import NOT_COMPUTED, routine_statements
+from comptoir.store.sqlite.functions import Connection, register
+
+Value = Stored | None
+Wholes = tuple[bool, ...]
+"""For each argument, whether it is a whole number; else it is a text."""
+
+
+class NotComputed(Exception):  # noqa: N818 - a value, not an error of the test
+    """A function found values that it cannot compute with; its message is what it said."""
+
+
+class Calling(Protocol):
+    """A database whose functions can be called."""
+
+    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+        """What a function gives; raises `NotComputed`."""
+
+    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
+        """What an aggregate function makes of values; raises `NotComputed`."""
+
+
+class _Statements:
+    """Builds the statements that call the functions of a table."""
+
+    def __init__(self, functions: FunctionTable, dialect: Dialect) -> None:
+        self._functions = functions
+        self._dialect = dialect
+        self.call = cache(self._call)
+        self.aggregate = cache(self._aggregate)
+
+    def _call(self, name: str, wholes: Wholes) -> Prepared:
+        slots = [slot_of(Slot(number, whole)) for number, whole in enumerate(wholes)]
+        return self._selecting(select(self._made(name, *slots)))
+
+    def _aggregate(self, name: str, whole: bool, count: int) -> Prepared:
+        slots = [slot_of(Slot(number, whole)) for number in range(count)]
+        rows = union_all(*[select(each.label("given")) for each in slots]).subquery()
+        return self._selecting(select(self._made(name, rows.c.given)))
+
+    def _made(self, name: str, *arguments: ColumnElement[str | int]) -> ColumnElement[str | int]:
+        made = cast("ColumnElement[str | int]", self._functions[name](*arguments))
+        if isinstance(made.type, Boolean):
+            return cast("ColumnElement[str | int]", self._functions["as_number"](made))
+        return made
+
+    def _selecting(self, statement: Select[tuple[str | int]]) -> Prepared:
+        return prepare(statement, self._dialect)
+
+
+class OnSqlite(Calling):
+    """SQLite, with the functions that are registered with it."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", factory=Connection)
+        register(self._connection)
+        self._statements = _Statements(SQLITE, SQLiteDialect(paramstyle="qmark"))
+
+    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+        return self._run(self._statements.call(name, wholes), arguments)
+
+    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
+        return self._run(self._statements.aggregate(name, whole, len(values)), values)
+
+    def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
+        try:
+            row = self._connection.execute(prepared.text, prepared.bind(values)).fetchone()
+        except sqlite3.OperationalError:
+            message = self._connection.faults.take()
+            if message is None:
+                raise
+            raise NotComputed(message) from None
+        return cast("Value", row[0])
+
+
+class OnPostgres(Calling):
+    """PostgreSQL, with the functions that are put into a database of it."""
+
+    def __init__(self, url: str) -> None:
+        self._runner = asyncio.Runner()
+        self._connection = self._runner.run(_prepared_connection(url))
+        compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+        self._statements = _Statements(POSTGRES, compiler)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._runner.run(self._connection.close())
+        self._runner.close()
+
+    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+        return self._run(self._statements.call(name, wholes), arguments)
+
+    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
+        return self._run(self._statements.aggregate(name, whole, len(values)), values)
+
+    def fetch(self, query: str, *values: Value | Sequence[Value]) -> list[tuple[Value, ...]]:
+        """The rows of a query."""
+        return list(map(tuple, self._runner.run(self._connection.fetch(query, *values))))
+
+    def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
+        try:
+            [[value]] = self.fetch(prepared.text, *prepared.bind(values))
+        except asyncpg.PostgresError as fault:
+            if fault.sqlstate != NOT_COMPUTED:
+                raise
+            raise NotComputed(fault.args[0]) from None
+        return value
+
+
+async def _prepared_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+    connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(url)
+    for statement in routine_statements():
+        await connection.execute(statement)
+    return connection
