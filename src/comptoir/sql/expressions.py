@@ -272,6 +272,8 @@ class _At:
         return self._terms.call("present", [operand]).in_(present)
 
     def _choice(self, node: Choice) -> SqlValue:
+        if _is_null(node):
+            return _NULL
         branches = [
             (self.condition(condition), self.value(value))
             for condition, value in zip(node.conditions, node.values, strict=True)
@@ -294,6 +296,13 @@ class _At:
                 for start in range(0, len(terms), GROUP)
             ]
         return join(*terms)
+
+
+def _is_null(node: Value) -> bool:
+    """Whether nothing but null can come of a value, which then has no type either."""
+    if isinstance(node, Choice):
+        return all(map(_is_null, node.values))
+    return isinstance(node, Null)
 
 
 def _asked(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:

@@ -191,7 +191,7 @@ def refusal_of(fault: Fault) -> Refusal:
     """What a client is told when a statement fails; raised with the fault as its cause."""
     state = _state(fault)
     if state == NOT_COMPUTED:
-        return Refusal(INVALID_URL, f"The query cannot be computed: {words(fault)}")
+        return Refusal(INVALID_URL, f"The query cannot be computed: {fault.args[0]}")
     if state in _NOT_ASKABLE:
         return Refusal(*_NOT_ASKABLE[state])
     _log.error("a statement failed: %s", f"{words(fault)} ({state})" if state else words(fault))

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import asyncpg
 
-from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
+from comptoir.errors import INVALID_URL, TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
@@ -57,11 +57,11 @@ class Reader:
         self.turns = Turns()
         self._slow: set[int] = set()
 
-    async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that a key serves; raises `Refusal`."""
+    async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
+        """All rows of a statement that a key serves; raises `Refusal`, 503 after some seconds."""
         connection = await self._pool.take()
         try:
-            return await run_query(connection, query)
+            return await run_query(connection, query, seconds)
         except FAULTS as fault:
             raise self._refusal(fault) from fault
         finally:
@@ -76,7 +76,7 @@ class Reader:
         if query.costly or hash(query.text) in self._slow:
             return await self.long_rows(query, patience)
         began = monotonic()
-        work = asyncio.ensure_future(self.lookup(query))
+        work = asyncio.ensure_future(self.lookup(query, self._seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
             rows = work.result() if work.done() else await patience(work)
@@ -89,7 +89,7 @@ class Reader:
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, as `rows` gives them."""
         async with self._turn_of_slow():
-            return await patience(self.lookup(query))
+            return await patience(self.lookup(query, self._seconds))
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
@@ -102,14 +102,21 @@ class Reader:
     async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
         """The rows of a page, in slices; between two slices others have their turn."""
         seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow = plan.where.searches
+        slow, fetched = plan.where.searches, FETCHED
         while left > 0 and not slow:
-            size = min(FETCHED, left)
+            size = min(fetched, left)
             query = self._statements.page(plan.part(seek, size, skip))
             slow = query.costly or hash(query.text) in self._slow
             if slow:
                 break
-            rows = await self.rows(query, patience)
+            try:
+                rows = await self.rows(query, patience)
+            except Refusal as refusal:
+                if refusal.kind is not INVALID_URL or size <= SLICE:
+                    raise
+                # what stands before the record that cannot be computed is given all the same
+                fetched = SLICE
+                continue
             ends = len(rows) < size
             left -= len(rows)
             skip = 0
@@ -139,7 +146,7 @@ class Reader:
             nonlocal whole
             async with self._pool.lent() as connection:
                 try:
-                    rows, whole = await run_portion(connection, query, CHARACTERS)
+                    rows, whole = await run_portion(connection, query, CHARACTERS, self._seconds)
                 except FAULTS as fault:
                     raise self._refusal(fault) from fault
             return rows

@@ -13,9 +13,11 @@ FETCHED = 50
 T = TypeVar("T")
 
 
-async def run_query(connection: Connection, query: Query) -> list[Row]:
-    """All rows of a statement."""
-    records = await connection.fetch(query.text, *query.values)
+async def run_query(
+    connection: Connection, query: Query, seconds: float | None = None
+) -> list[Row]:
+    """All rows of a statement, which is cancelled after so many seconds."""
+    records = await connection.fetch(query.text, *query.values, timeout=seconds)
     return list(map(tuple, records))
 
 
@@ -28,15 +30,15 @@ async def run_statement(connection: Connection, statement: Statement) -> list[Ro
 
 
 async def run_portion(
-    connection: Connection, query: Query, characters: int
+    connection: Connection, query: Query, characters: int, seconds: float
 ) -> tuple[list[Row], bool]:
     """The first rows of a statement, about so many characters, and whether they are all."""
     rows: list[Row] = []
     left = characters
     async with connection.transaction(readonly=True):
-        cursor = await connection.cursor(query.text, *query.values)
+        cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
         while left > 0:
-            some = await cursor.fetch(FETCHED)
+            some = await cursor.fetch(FETCHED, timeout=seconds)
             if not some:
                 return rows, True
             rows += map(tuple, some)

@@ -14,6 +14,9 @@ from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
 from comptoir.store.store import StatementStore
 
+COMMAND_SECONDS = 60.0
+"""How long a statement may take that has no limit of its own: a database that hangs is told."""
+
 WRITING_SHARE = 4
 """One connection of so many is kept for writes."""
 
@@ -31,7 +34,7 @@ class PostgresStore(StatementStore):
             settings,
             settings.database,
             seconds=settings.connect_seconds,
-            command_seconds=settings.scan_seconds,
+            command_seconds=COMMAND_SECONDS,
         )
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
