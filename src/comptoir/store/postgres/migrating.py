@@ -22,6 +22,7 @@ from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.faults import FAULTS, operator_error_of, words
+from comptoir.store.postgres.url import check_url
 from comptoir.store.schema import LIKENESS_INDEX, Tell, is_behind, revisions, state_of, upgrade
 from comptoir.store.urls import shown
 
@@ -57,7 +58,7 @@ async def migrate_server(settings: Settings, model: Model, tell: Tell) -> str:
     """
     url = settings.database
     work = partial(_bring_up_to_date, settings=settings, model=model, tell=tell)
-    async with _opened(settings, url, writes=True) as connection:
+    async with opened(settings, url, writes=True) as connection:
         for _ in range(TRIES):
             try:
                 async with connection.begin():
@@ -79,7 +80,7 @@ async def check_database(settings: Settings, url: str, *, writes: bool) -> None:
 
     `UnreachableError` when it may be later.
     """
-    async with _opened(settings, url, writes=writes) as connection:
+    async with opened(settings, url, writes=writes) as connection:
         state = await connection.run_sync(state_of)
     if is_behind(state, shown(url)):
         raise OperatorError(
@@ -89,7 +90,7 @@ async def check_database(settings: Settings, url: str, *, writes: bool) -> None:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+async def opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
     """A connection to a server that can serve; what goes wrong becomes an `OperatorError`."""
 
     async def checked() -> driver.Connection:
@@ -110,6 +111,7 @@ async def _opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterato
         )
         return made
 
+    check_url(url)
     engine: AsyncEngine = create_async_engine(
         "postgresql+asyncpg://",
         creator=adapted,
