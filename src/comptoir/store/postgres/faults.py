@@ -22,10 +22,8 @@ from comptoir.errors import (
     Refusal,
     UnreachableError,
 )
+from comptoir.sql.routines import NOT_COMPUTED
 from comptoir.store.urls import shown
-
-NOT_COMPUTED = "CO400"
-"""The SQLSTATE with which the routines of the database refuse to compute a value."""
 
 _log = logging.getLogger(__name__)
 
