@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -12,20 +13,21 @@ from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.migrate import migrate
 from comptoir.store.schema import is_declared
-from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import locked
-from support.databases import LOCK_SECONDS, FreshDatabase
+from support.databases import FreshDatabase, in_database
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 
 def differences(url: str, model: Model) -> list[object]:
     """What a migration would still have to do to a database for a model."""
-    with locked(database_path(url), LOCK_SECONDS) as connection:
+
+    def compared(connection: Connection) -> list[object]:
         context = MigrationContext.configure(
             connection, opts={"compare_type": True, "include_name": is_declared}
         )
         found: list[object] = compare_metadata(context, build_tables(model).metadata)
-    return found
+        return found
+
+    return in_database(url, compared)
 
 
 def test_the_migrated_schema_is_the_declared_one(

@@ -76,11 +76,15 @@ def serve(  # noqa: PLR0913 - an option each
 def _make_ready(settings: Settings, *, needed: bool) -> None:
     """Have the schema checked; a server that is not up yet is waited for, unless it is needed."""
     try:
-        make_ready(settings, MODEL)
+        make_ready(settings, MODEL, _warn)
     except UnreachableError as fault:
         if needed:
             raise
-        typer.secho(f"WARNING: {fault} Serving starts when it is there.", err=True)
+        _warn(f"{fault} Serving starts when it is there.")
+
+
+def _warn(message: str) -> None:
+    typer.echo(f"WARNING: {message}", err=True)
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:

@@ -42,8 +42,11 @@ class IndexStatements:
         self.lag = self._lag()
         """How many changes a company has behind a mark: company, set, layout."""
 
+        self.free_scope = self._free_scope()
+        """A scope that no set has: company."""
+
         self.add_mark = self._add_mark()
-        """Begin a set with a scope of its own: company, set, layout."""
+        """Begin a set with a scope of its own: company, set, layout, scope."""
 
         self.keep_mark = self._keep_mark()
         """Move a mark: company, set, layout, number."""
@@ -86,22 +89,24 @@ class IndexStatements:
         ).where(companies.c[COMPANY_ID] == named("company"))
         return self._made(statement, "company", "set", "layout")
 
-    def _add_mark(self) -> Prepared:
-        marks = self._tables.search_marks
-        scopes = select(func.coalesce(func.max(marks.c.scope), constant(0)))
+    def _free_scope(self) -> Prepared:
+        marks = self._tables.search_marks.c
+        statement = select(func.coalesce(func.max(marks.scope), constant(0)) + constant(1))
         if not self._spans_companies:
-            scopes = scopes.where(marks.c[COMPANY_ID] == named("company"))
-        highest = scopes.scalar_subquery()
-        statement = insert(marks).values(
+            statement = statement.where(marks[COMPANY_ID] == named("company"))
+        return self._made(statement, "company")
+
+    def _add_mark(self) -> Prepared:
+        statement = insert(self._tables.search_marks).values(
             {
                 COMPANY_ID: named("company"),
                 "entity_set": named("set"),
                 "layout": named("set_layout"),
                 "number": constant(0),
-                "scope": highest + constant(1),
+                "scope": named("set_scope"),
             }
         )
-        return self._made(statement, "company", "set", "set_layout")
+        return self._made(statement, "company", "set", "set_layout", "set_scope")
 
     def _keep_mark(self) -> Prepared:
         statement = (

@@ -134,40 +134,40 @@ class ServiceStatements:
         return self._made(statement, "company", "entity_set", "since", "until", "limit")
 
     def _load_mark(self, loads: Table) -> Prepared:
-        names = _mark_names(loads)
+        names = _key_names(loads)
         held = [loads.c[name] == named(f"is_{name}") for name in names]
         return self._made(select(loads.c.rows_done).where(*held), *(f"is_{name}" for name in names))
 
     def _keep_load_mark(self, loads: Table) -> Prepared:
-        names = _mark_names(loads)
+        names = _key_names(loads)
         held = [loads.c[name] == named(f"is_{name}") for name in names]
         statement = update(loads).where(*held).values(rows_done=named("set_rows"))
         return self._made(statement, *(f"is_{name}" for name in names), "set_rows")
 
     def _drop_load_mark(self, loads: Table) -> Prepared:
-        names = _mark_names(loads)
+        names = _key_names(loads)
         held = [loads.c[name] == named(f"is_{name}") for name in names]
         return self._made(delete(loads).where(*held), *(f"is_{name}" for name in names))
 
     def _repeat(self, repeats: Table) -> Prepared:
-        names = [column.name for column in repeats.primary_key.columns]
+        names = _key_names(repeats)
         held = [repeats.c[name] == named(f"is_{name}") for name in names]
         statement = select(repeats.c.digest, repeats.c.outcome).where(*held)
         return self._made(statement, *(f"is_{name}" for name in names))
 
     def _drop_repeats(self, repeats: Table) -> Prepared:
-        keys = list(repeats.primary_key.columns)
+        company = repeats.c[COMPANY_ID] == named("company")
+        ids = [repeats.c[name] for name in _key_names(repeats) if name != COMPANY_ID]
         oldest = (
-            select(*keys)
-            .where(repeats.c[COMPANY_ID] == named("company"), repeats.c["at"] < named("before"))
+            select(*ids)
+            .where(company, repeats.c["at"] < named("before"))
             .order_by(repeats.c["at"])
             .limit(whole("limit"))
             .offset(constant(0))
         )
-        return self._made(
-            delete(repeats).where(tuple_(*keys).in_(oldest)), "company", "before", "limit"
-        )
+        statement = delete(repeats).where(company, tuple_(*ids).in_(oldest))
+        return self._made(statement, "company", "before", "limit")
 
 
-def _mark_names(loads: Table) -> list[str]:
-    return [column.name for column in loads.primary_key.columns]
+def _key_names(table: Table) -> list[str]:
+    return [column.name for column in table.primary_key.columns]

@@ -33,8 +33,9 @@ def index_unit(
     last = int(rows[0][0])
     rows = yield marks.mark.query(company_id, indexed.name)
     if not rows:
-        yield marks.add_mark.query(company_id, indexed.name, indexed.layout)
-        rows = yield marks.mark.query(company_id, indexed.name)
+        (free,) = yield marks.free_scope.query(company_id)
+        yield marks.add_mark.query(company_id, indexed.name, indexed.layout, *free)
+        rows = [(indexed.layout, 0, *free)]
     held, number, scope = rows[0]
     since = int(number) if held == indexed.layout else 0
     through = min(since + CHANGES, last)

@@ -23,7 +23,7 @@ def migrate(settings: Settings, model: Model, tell: Tell = lambda _: None) -> st
     return migrate_file(database_path(settings.database), model)
 
 
-def make_ready(settings: Settings, model: Model) -> None:
+def make_ready(settings: Settings, model: Model, tell: Tell = lambda _: None) -> None:
     """Make sure that the database of the settings has the current schema.
 
     A file is brought up to date. A database on a server, which others use as well, is left as it
@@ -31,6 +31,6 @@ def make_ready(settings: Settings, model: Model) -> None:
     `UnreachableError` when the server may be there later.
     """
     if is_postgres(settings.database):
-        asyncio.run(check_database(settings, settings.database, writes=True))
+        asyncio.run(check_database(settings, settings.database, tell))
     else:
         migrate_file(database_path(settings.database), model)

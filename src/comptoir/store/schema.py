@@ -64,12 +64,14 @@ class Revisions:
 class SchemaState:
     """What a database says of its schema; None for what it does not say.
 
-    `serves` counts for `revision` alone. `routines` is the digest of the routines that are in it.
+    `serves` counts for `revision` alone. `routines` is the digest of the routines that are in it,
+    `unicode` the version of Unicode whose rules of case they follow.
     """
 
     revision: str | None
-    serves: str | None
-    routines: str | None
+    serves: str | None = None
+    routines: str | None = None
+    unicode: str | None = None
 
 
 @cache
@@ -86,11 +88,11 @@ def state_of(connection: Connection) -> SchemaState:
     """What a database says of its schema."""
     revision = MigrationContext.configure(connection).get_current_revision()
     if revision is None or not inspect(connection).has_table(_state.name):
-        return SchemaState(revision, None, None)
+        return SchemaState(revision)
     rows = connection.execute(select(_state.c.name, _state.c.value))
     kept = {str(name): str(value) for name, value in rows}
     serves = kept.get("serves") if kept.get("revision") == revision else None
-    return SchemaState(revision, serves, kept.get("routines"))
+    return SchemaState(revision, serves, kept.get("routines"), kept.get("unicode"))
 
 
 def is_behind(state: SchemaState, name: str) -> bool:

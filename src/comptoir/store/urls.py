@@ -7,7 +7,6 @@ from comptoir.errors import OperatorError
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
 
-_PASSWORD = re.compile(r"(://[^:/@?#]*):.*@", re.DOTALL)
 _SECRETS = re.compile(r"([?&](?:password|sslpassword)=)[^&#]*", re.IGNORECASE)
 
 
@@ -27,4 +26,10 @@ def is_postgres(url: str) -> bool:
 
 def shown(url: str) -> str:
     """A URL as it may be printed: with `***` for passwords, whatever else is wrong with it."""
-    return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
+    if url.startswith(SQLITE):
+        return url
+    scheme, slashes, rest = url.partition("://") if "://" in url else ("", "", url)
+    login, at, place = rest.rpartition("@")
+    user, colon, _ = login.partition(":")
+    secret = "***" if colon else ""
+    return _SECRETS.sub(r"\1***", f"{scheme}{slashes}{user}{colon}{secret}{at}{place}")

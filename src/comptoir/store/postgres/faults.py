@@ -22,10 +22,8 @@ from comptoir.errors import (
     Refusal,
     UnreachableError,
 )
+from comptoir.sql.routines import NOT_COMPUTED
 from comptoir.store.urls import shown
-
-NOT_COMPUTED = "CO400"
-"""The SQLSTATE with which the routines of the database refuse to compute a value."""
 
 _log = logging.getLogger(__name__)
 
@@ -133,6 +131,16 @@ _NO_MEMORY = _Meaning(
     "The database has no memory left for this. Ask for less, or try again in a moment.",
     "Look at the server's memory and its log.",
 )
+_MISCONFIGURED = _Meaning(
+    DATABASE_UNREACHABLE,
+    "The service is not set up to reach the database. Its operator must mend that.",
+    "Correct the URL, or libpq's environment variables.",
+)
+_NO_SCHEMA = _Meaning(
+    DATABASE_NOT_READY,
+    "The database lacks what the service needs. Its operator must mend that.",
+    "Make a schema, and have the search_path of this user begin with it.",
+)
 _UNKNOWN_PARAMETER = _Meaning(
     DATABASE_UNREACHABLE,
     "The database does not let the service in. Its operator must mend that.",
@@ -149,12 +157,13 @@ _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "28000": _NO_ENTRY,
         "28P01": _NO_ENTRY,
+        "08P01": _MISCONFIGURED,
         "3D000": _NO_DATABASE,
         "42501": _NO_RIGHTS,
         "42P01": _NOT_MIGRATED,
         "42703": _NOT_MIGRATED,
         "42883": _NOT_MIGRATED,
-        "3F000": _NOT_MIGRATED,
+        "3F000": _NO_SCHEMA,
         "42704": _UNKNOWN_PARAMETER,
         "53100": _FULL,
         "53200": _NO_MEMORY,
@@ -238,6 +247,8 @@ def _meaning(fault: Fault) -> _Meaning:
         return _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or _FAILED
     if isinstance(fault, ssl.SSLError) or "SSL" in str(fault):
         return _NO_TLS
+    if isinstance(fault, asyncpg.ClientConfigurationError):
+        return _MISCONFIGURED
     if isinstance(fault, asyncpg.InterfaceError):
         return _CUT
     if isinstance(fault, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from hashlib import sha256
+from unicodedata import unidata_version
 
 import asyncpg
 from sqlalchemy import Connection, func, select, text
@@ -20,9 +22,20 @@ from sqlalchemy.pool import NullPool
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
+from comptoir.sql.routines import routine_statements
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.faults import FAULTS, operator_error_of, words
-from comptoir.store.schema import LIKENESS_INDEX, Tell, is_behind, revisions, state_of, upgrade
+from comptoir.store.postgres.url import check_url
+from comptoir.store.schema import (
+    LIKENESS_INDEX,
+    SchemaState,
+    Tell,
+    is_behind,
+    keep,
+    revisions,
+    state_of,
+    upgrade,
+)
 from comptoir.store.urls import shown
 
 LOCK = 0x636F6D70746F6972
@@ -57,7 +70,7 @@ async def migrate_server(settings: Settings, model: Model, tell: Tell) -> str:
     """
     url = settings.database
     work = partial(_bring_up_to_date, settings=settings, model=model, tell=tell)
-    async with _opened(settings, url, writes=True) as connection:
+    async with opened(settings, url, writes=True) as connection:
         for _ in range(TRIES):
             try:
                 async with connection.begin():
@@ -74,22 +87,28 @@ async def migrate_server(settings: Settings, model: Model, tell: Tell) -> str:
     )
 
 
-async def check_database(settings: Settings, url: str, *, writes: bool) -> None:
+async def check_database(settings: Settings, url: str, tell: Tell, *, writes: bool = True) -> None:
     """Raise `OperatorError` when a database cannot be served: its server, its schema.
 
-    `UnreachableError` when it may be later.
+    `UnreachableError` when it may be later. `tell` hears of what does not keep it from being
+    served.
     """
-    async with _opened(settings, url, writes=writes) as connection:
+    async with opened(settings, url, writes=writes) as connection:
         state = await connection.run_sync(state_of)
     if is_behind(state, shown(url)):
         raise OperatorError(
             f"{shown(url)} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
             f"and this program needs {revisions().head}. Run `comptoir migrate`."
         )
+    if state.revision == revisions().head and state.unicode != unidata_version:
+        tell(
+            f"{shown(url)} changes the case of texts by Unicode {state.unicode}, and this program "
+            f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
+        )
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+async def opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
     """A connection to a server that can serve; what goes wrong becomes an `OperatorError`."""
 
     async def checked() -> driver.Connection:
@@ -110,6 +129,7 @@ async def _opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterato
         )
         return made
 
+    check_url(url)
     engine: AsyncEngine = create_async_engine(
         "postgresql+asyncpg://",
         creator=adapted,
@@ -146,6 +166,7 @@ def _bring_up_to_date(
     _limit(connection, "lock_timeout", settings.lock_seconds)
     state = upgrade(connection, model, name)
     if state.revision == revisions().head:
+        _put_routines(connection, state)
         _index_likeness(connection, name, tell)
     return state.revision or ""
 
@@ -153,6 +174,17 @@ def _bring_up_to_date(
 def _limit(connection: Connection, name: str, seconds: float) -> None:
     """Set a limit of time until the transaction ends; 0 is none."""
     connection.execute(select(func.set_config(name, f"{seconds * 1000:.0f}ms", True)))
+
+
+def _put_routines(connection: Connection, state: SchemaState) -> None:
+    """Put the routines in, unless they are the same already."""
+    statements = routine_statements()
+    digest = sha256("\n".join(statements).encode()).hexdigest()
+    if state.routines != digest:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+        # they hold the rules of case of the Python that puts them in
+        keep(connection, routines=digest, unicode=unidata_version)
 
 
 def _index_likeness(connection: Connection, name: str, tell: Tell) -> None:

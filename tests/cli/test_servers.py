@@ -1,0 +1,259 @@
+"""PostgreSQL databases that cannot be used: one line that says what to do, and no password."""
+
+import asyncio
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from cli.command import Command
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.store.postgres.connection import check_server, connect
+from support.postgres import LOOPBACK, Databases
+
+COMMANDS = (("migrate",), ("company", "list"))
+
+
+def name_of(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
+
+
+def fault(command: Command, url: str) -> str:
+    """The one line of the commands that fail on a database, alike for all of them."""
+    lines = {command.fault(*each, "--database", url) for each in COMMANDS}
+    assert len(lines) == 1, lines
+    line = lines.pop()
+    assert "hush" not in line
+    return line
+
+
+def test_a_wrong_host_is_told(command: Command) -> None:
+    assert "check host and port" in fault(command, "postgresql://me:hush@none.invalid/x").lower()
+
+
+def test_a_wrong_port_is_told(command: Command) -> None:
+    with socket.socket() as reserved:
+        reserved.bind((LOOPBACK, 0))
+        port = reserved.getsockname()[1]
+        line = fault(command, f"postgresql://me:hush@{LOOPBACK}:{port}/x")
+    assert f"postgresql://me:***@{LOOPBACK}:{port}/x" in line
+    assert "Check host and port" in line
+
+
+def test_a_wrong_password_is_told(command: Command, postgres_server: Databases) -> None:
+    line = fault(command, postgres_server.url("postgres", password="hush"))
+    assert "password authentication failed" in line
+    assert "PGPASSWORD" in line
+
+
+def test_a_database_that_is_not_there_is_told(command: Command, postgres_server: Databases) -> None:
+    line = fault(command, postgres_server.url("nosuch"))
+    assert 'database "nosuch" does not exist' in line
+    assert "CREATE DATABASE" in line
+
+
+def test_a_server_without_tls_is_told(command: Command, postgres_url: str) -> None:
+    assert "Check sslmode" in fault(command, f"{postgres_url}?sslmode=require")
+
+
+def test_a_socket_that_is_not_there_is_told(command: Command, tmp_path: Path) -> None:
+    line = fault(command, f"postgresql://me:hush@/x?host={tmp_path}")
+    assert "No such file or directory" in line
+
+
+def test_an_unknown_parameter_is_told(command: Command, postgres_url: str) -> None:
+    line = fault(command, f"{postgres_url}?sslmod=require")
+    assert 'unrecognized configuration parameter "sslmod"' in line
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://me:hu@sh@host/x", "%40"),
+        ("postgresql://me:hu#sh@host/x", "%23"),
+        ("postgresql://me:hu/sh@host/x", "%2F"),
+        ("postgresql://me:12/sh@host/x", "%2F"),
+        ("postgresql://me:hu?sh@host/x", "%3F"),
+        ("postgresql://me:hush@[::1/x", "host"),
+        ("postgresql://me:hu://sh@host/x", "%2F"),
+        ("postgresql://me:hush@host:99999/x", "a port must be"),
+        ("postgresql://me:hush@host:abc/x", "a port must be"),
+        ("postgresql://me:hush@host/x?port=0", "a port must be"),
+        ("postgresql://me:hush@one,,two/x", "a host is empty"),
+        ("postgresql://me:hush@host/x?sslmode=on", "sslmode must be one of disable, allow"),
+        ("postgresql://me:hush@host/x?target_session_attrs=rw", "must be one of any, primary"),
+        ("postgresql://me:hush@host/x?sslrootcert=none.pem", "none.pem, which cannot be read"),
+        ("postgresql://me:hush@host/x?service=none", "declares no service none"),
+        ("postgresql://me:hush@host/x?loose", "cannot be told apart"),
+        ("postgres:me:hush@host/x", "the database must be"),
+        ("mysql://me:hush@host/x", "the database must be"),
+        ("postgresql://host/x?password=hush&port=x", "a port must be"),
+    ],
+)
+def test_a_malformed_url_is_told_without_the_password(
+    command: Command, url: str, said: str
+) -> None:
+    line = fault(command, url)
+    assert said in line
+    assert not re.search("hu|sh@|12", line.partition(" Write ")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("PGPORT", "abc"), ("PGHOST", "one,,two"), ("PGSSLMODE", "on")]
+)
+def test_a_malformed_variable_is_told(
+    command: Command, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert "environment variable" in fault(command, "postgresql:///x?user=me")
+
+
+def test_the_rest_of_a_url_may_stand_in_the_environment(
+    command: Command, postgres_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parts = urlsplit(postgres_url)
+    monkeypatch.setenv("PGHOST", parts.hostname or "")
+    monkeypatch.setenv("PGPORT", str(parts.port))
+    services = tmp_path / "services"
+    services.write_text(f"[erp]\ndbname={name_of(postgres_url)}\nuser={parts.username}\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    passwords = tmp_path / "passwords"
+    passwords.write_text(f"*:*:*:*:{parts.password}\n")
+    passwords.chmod(0o600)
+    url = f"postgresql://?service=erp&passfile={passwords}"
+    assert command.done("migrate", "--database", url).out.startswith(url)
+
+
+def test_a_unix_socket_will_do(command: Command, postgres_server: Databases) -> None:
+    name = name_of(postgres_server.new_database())
+    url = postgres_server.url(name, over_socket=True)
+    assert "has schema" in command.done("migrate", "--database", url).out
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A place where somebody listens and never answers."""
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, 0))
+        listener.listen()
+        host, port = listener.getsockname()
+        yield f"{host}:{port}"
+
+
+def hasty(command: Command, seconds: float) -> tuple[str, str]:
+    path = command.folder / "hasty.toml"
+    path.write_text(f"connect_seconds = {seconds}\nlock_seconds = {seconds}\n")
+    return ("--config", str(path))
+
+
+def test_a_host_that_does_not_answer_is_told(command: Command, silent: str) -> None:
+    url = f"postgresql://me:hush@{silent}/x"
+    line = command.fault("migrate", "--database", url, *hasty(command, 0.1))
+    assert "does not answer in time" in line
+
+
+def test_a_silent_host_leaves_time_for_the_next(
+    command: Command, silent: str, postgres_url: str
+) -> None:
+    url = postgres_url.replace("@", f"@{silent},")
+    assert command.done("migrate", "--database", url, *hasty(command, 4)).out
+
+
+def test_an_old_server_is_told(postgres_url: str) -> None:
+    async def checked() -> None:
+        connection = await connect(Settings(), postgres_url, seconds=5)
+        try:
+            await check_server(connection, postgres_url, writes=True, minimum=99)
+        finally:
+            await connection.close()
+
+    with pytest.raises(OperatorError, match="99 or later is needed"):
+        asyncio.run(checked())
+
+
+def test_another_encoding_is_told(command: Command, postgres_server: Databases) -> None:
+    name = f"latin_{uuid4().hex}"
+    postgres_server.administer(
+        f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 OWNER comptoir"
+    )
+    line = fault(command, postgres_server.url(name))
+    assert "encoding LATIN1, not UTF8" in line
+
+
+def test_a_role_that_may_not_create_is_told(
+    command: Command, postgres_server: Databases, postgres_url: str
+) -> None:
+    role = f"guest_{uuid4().hex}"
+    name = name_of(postgres_url)
+    postgres_server.administer(f"CREATE ROLE {role} LOGIN PASSWORD 'hush'")
+    postgres_server.administer("REVOKE CREATE ON SCHEMA public FROM public", database=name)
+    try:
+        url = f"postgresql://{role}:hush@{LOOPBACK}:{postgres_server.port}/{name}"
+        line = command.fault("migrate", "--database", url)
+        assert "permission denied for schema public" in line
+        assert "Grant" in line
+        command.done("migrate", "--database", postgres_url)
+        line = command.fault("company", "list", "--database", url)
+        assert "permission denied for table alembic_version" in line
+    finally:
+        postgres_server.administer(f"DROP ROLE {role}")
+
+
+def test_a_full_server_is_told(
+    command: Command, postgres_server: Databases, postgres_url: str
+) -> None:
+    postgres_server.administer(f"ALTER DATABASE {name_of(postgres_url)} CONNECTION LIMIT 0")
+    line = fault(command, postgres_url)
+    assert "too many connections" in line
+    assert "max_connections" in line
+
+
+def test_a_read_only_server_is_told(
+    command: Command, postgres_server: Databases, postgres_url: str
+) -> None:
+    postgres_server.administer(
+        f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on"
+    )
+    line = command.fault("migrate", "--database", postgres_url)
+    assert "read-only transaction" in line
+
+
+@pytest.mark.parametrize("arguments", [("company", "list"), ("company", "create", "Acme")])
+def test_a_database_without_schema_is_left_alone(
+    command: Command, postgres_server: Databases, postgres_url: str, arguments: tuple[str, ...]
+) -> None:
+    line = command.fault(*arguments, "--database", postgres_url)
+    assert "has no schema" in line
+    assert "Run `comptoir migrate`." in line
+    tables = "SELECT FROM pg_tables WHERE schemaname = 'public'"
+    assert postgres_server.asked(tables, name_of(postgres_url)) == []
+
+
+def test_serve_refuses_what_waiting_does_not_mend(
+    command: Command, postgres_server: Databases, postgres_url: str
+) -> None:
+    wrong = postgres_server.url(name_of(postgres_url), password="hush")
+    for url, said in ((postgres_url, "comptoir migrate"), (wrong, "password authentication")):
+        ended = command.run("serve", "--port", "0", "--database", url)
+        assert said in ended.fault()
+        assert ended.status == 1
+
+
+def test_serve_waits_for_a_server_that_is_not_up(command: Command, tmp_path: Path) -> None:
+    url = f"postgresql://me:hush@/x?host={tmp_path}"
+    with command.started("serve", "--port", "0", "--database", url) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        warning = process.stderr.readline().decode()
+        greeting = process.stdout.readline().decode()
+        ready = httpx.get(urljoin(greeting.removeprefix("Serving ").strip(), "/readyz"))
+        process.terminate()
+        process.communicate()
+    assert warning.startswith("WARNING: cannot use the database postgresql://me:***@/x?host=")
+    assert ready.status_code == 503
