@@ -175,7 +175,7 @@ class Postgres(Databases):
         self, settings: Mapping[str, Setting] | None = None, *, durable: bool = False
     ) -> None:
         found = postgres_programs()
-        folder = Path(tempfile.mkdtemp(prefix="comptoir-pg-", dir=_open_folder(found)))
+        folder = Path(tempfile.mkdtemp(prefix="comptoir-pg-", dir=open_folder(found)))
         found.own(folder)
         super().__init__(Place(folder, 0, uuid4().hex), found.reachable(folder))
         self._process: subprocess.Popen[bytes] | None = None
@@ -264,7 +264,7 @@ class Postgres(Databases):
         (self.data / "pg_hba.conf").write_text(ACCESS)
         self.configure({"unix_socket_directories": str(self.place.folder), **settings})
         for tries_left in reversed(range(PORT_TRIES)):
-            self.place = Place(self.place.folder, _free_port(), self.place.password)
+            self.place = Place(self.place.folder, free_port(), self.place.password)
             self.configure({"port": self.port})
             try:
                 return self.start()
@@ -333,14 +333,14 @@ def _held(path: Path, mode: int) -> IO[str]:
     return file
 
 
-def _open_folder(programs: Programs) -> Path:
+def open_folder(programs: Programs) -> Path:
     """A folder for temporary files that leads to places which the programs' user can enter."""
     folder = Path(tempfile.gettempdir()).resolve()
     closed = [each for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001]
     return Path("/tmp") if programs.account is not None and closed else folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
     while True:
         port = random.choice(PORTS)
         with socket.socket() as tried, suppress(OSError):

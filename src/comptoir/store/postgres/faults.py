@@ -27,10 +27,16 @@ from comptoir.store.urls import shown
 
 _log = logging.getLogger(__name__)
 
-Fault = asyncpg.PostgresError | asyncpg.InterfaceError | OSError
+Fault = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
 """What running a statement or connecting may raise; `TimeoutError` is an `OSError`."""
 
-FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+FAULTS = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    # what a connection says that was lost unnoticed
+    asyncpg.InternalClientError,
+    OSError,
+)
 """The same, to be caught."""
 
 
@@ -223,6 +229,11 @@ def is_lost(fault: Fault) -> bool:
     return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")
 
 
+def is_cut(fault: Fault) -> bool:
+    """Whether a fault says that its connection is of no use any more."""
+    return is_lost(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
+
+
 def words(fault: Fault) -> str:
     """The fault's own words, in one line without a full stop.
 
@@ -230,7 +241,7 @@ def words(fault: Fault) -> str:
     """
     if isinstance(fault, TimeoutError) and not str(fault):
         return "it does not answer in time"
-    if isinstance(fault, asyncpg.PostgresError | asyncpg.InterfaceError):
+    if not isinstance(fault, OSError):
         said = str(fault.args[0]) if fault.args else type(fault).__name__
     else:
         said = fault.strerror or str(fault) or type(fault).__name__
@@ -249,7 +260,7 @@ def _meaning(fault: Fault) -> _Meaning:
         return _NO_TLS
     if isinstance(fault, asyncpg.ClientConfigurationError):
         return _MISCONFIGURED
-    if isinstance(fault, asyncpg.InterfaceError):
+    if isinstance(fault, asyncpg.InterfaceError | asyncpg.InternalClientError):
         return _CUT
     if isinstance(fault, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
         return _CUT

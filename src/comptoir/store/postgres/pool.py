@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from comptoir.errors import DATABASE_BUSY, Refusal
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.postgres.faults import FAULTS, is_cut, refusal_of
 
 CLOSING_SECONDS = 2.0
 """How long a connection may take to say goodbye before it is cut."""
@@ -35,6 +35,10 @@ class Pool:
         connection = await self.take()
         try:
             yield connection
+        except FAULTS as fault:
+            if is_cut(fault):
+                connection.terminate()
+            raise
         finally:
             self.give_back(connection)
 

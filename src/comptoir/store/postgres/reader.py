@@ -17,7 +17,7 @@ from comptoir.errors import INVALID_URL, TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.postgres.faults import FAULTS, Fault, refusal_of
+from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import drive, run_portion, run_query
 from comptoir.store.protocol import Patience
@@ -63,6 +63,8 @@ class Reader:
         try:
             return await run_query(connection, query, seconds)
         except FAULTS as fault:
+            if is_cut(fault):
+                connection.terminate()
             raise self._refusal(fault) from fault
         finally:
             self._pool.give_back(connection)
@@ -93,11 +95,11 @@ class Reader:
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
-        async with self._pool.lent() as connection:
-            try:
+        try:
+            async with self._pool.lent() as connection:
                 return await drive(connection, unit)
-            except FAULTS as fault:
-                raise self._refusal(fault) from fault
+        except FAULTS as fault:
+            raise self._refusal(fault) from fault
 
     async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
         """The rows of a page, in slices; between two slices others have their turn."""
@@ -144,11 +146,11 @@ class Reader:
 
         async def run() -> list[Row]:
             nonlocal whole
-            async with self._pool.lent() as connection:
-                try:
+            try:
+                async with self._pool.lent() as connection:
                     rows, whole = await run_portion(connection, query, CHARACTERS, self._seconds)
-                except FAULTS as fault:
-                    raise self._refusal(fault) from fault
+            except FAULTS as fault:
+                raise self._refusal(fault) from fault
             return rows
 
         return await patience(run()), whole

@@ -15,7 +15,7 @@ from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID, Tables
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
+from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import drive, run_query, run_statement
 from comptoir.store.submission import Job
@@ -73,6 +73,8 @@ class Transactions:
                     in_doubt = doubt
                     break
                 except FAULTS as fault:
+                    if is_cut(fault):
+                        connection.terminate()
                     await _roll_back(connection)
                     raise refusal_of(fault) from fault
         else:
@@ -160,6 +162,8 @@ class Transactions:
 
 async def _roll_back(connection: Connection) -> None:
     """Undo a transaction; a connection with which that is not possible is not used again."""
+    if connection.is_closed():
+        return
     try:
         await connection.execute("ROLLBACK")
     except FAULTS:

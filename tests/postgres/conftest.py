@@ -1,0 +1,45 @@
+"""A server of PostgreSQL that tests may stop, kill and fill, with a service over it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.store.migrate import migrate
+from support.postgres import Databases, Postgres
+from support.service import Service
+
+Served = Callable[..., Service]
+"""A service over the database at a URL, with settings of its own."""
+
+
+@pytest.fixture
+def own_server() -> Iterator[Postgres]:
+    """A server that a test has to itself."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """Services, which end with the test."""
+    with ExitStack() as stack:
+
+        def serve(url: str, **settings: float | str) -> Service:
+            def fresh(_folder: Path, _model: Model) -> str:
+                return url
+
+            return stack.enter_context(Service(fresh, tmp_path, MODEL, **settings))
+
+        yield serve
+
+
+def migrated(server: Databases) -> str:
+    """The URL of a new database that has the current schema."""
+    url = server.new_database()
+    migrate(Settings(database=url), MODEL)
+    return url

@@ -1,0 +1,182 @@
+"""What goes wrong with a server while it is used: told at once, and over when it is over."""
+
+import asyncio
+
+import asyncpg
+import httpx
+import pytest
+
+from comptoir.errors import (
+    DATABASE_BUSY,
+    DATABASE_NOT_READY,
+    DATABASE_READ_ONLY,
+    DATABASE_UNREACHABLE,
+    ErrorKind,
+)
+from postgres.conftest import Served, migrated
+from support.client import record, tag_of
+from support.office import Company
+from support.patience import until
+from support.postgres import Databases, Postgres, name_of
+from support.service import Service
+
+CAMPAIGN = {"number": "C-1", "description": "Winter"}
+
+
+def told(response: httpx.Response, kind: ErrorKind) -> str:
+    """The message of a refusal with 503 that says when to come again."""
+    assert response.status_code == 503, response.text
+    assert int(response.headers["Retry-After"]) > 0
+    error = response.json()["error"]
+    assert error["code"] == kind.code, error
+    assert "Traceback" not in response.text
+    return str(error["message"])
+
+
+def readiness(service: Service) -> int:
+    return service.origin.get("readyz").status_code
+
+
+def recovered(company: Company) -> httpx.Response:
+    """The answer to a read, once there is one."""
+
+    def look() -> httpx.Response | None:
+        response = company.get("campaignsExt")
+        return response if response.status_code == 200 else None
+
+    return until(look, "a database that answers")
+
+
+def test_a_server_that_comes_later_is_served_when_it_is_there(
+    own_server: Postgres, served: Served
+) -> None:
+    url = migrated(own_server)
+    own_server.stop()
+    service = served(url, connect_seconds=1)
+
+    assert readiness(service) == 503
+    told(service.client.get("companies"), DATABASE_UNREACHABLE)
+
+    own_server.start()
+    until(lambda: readiness(service) == 200 or None, "a service that is ready")
+    assert service.client.get("companies").status_code == 200
+
+
+@pytest.mark.parametrize("ending", ["kill", "stop"])
+def test_a_server_that_dies_and_comes_back_is_used_again(
+    own_server: Postgres, served: Served, ending: str
+) -> None:
+    service = served(migrated(own_server), connect_seconds=1)
+    company = service.new_company()
+    kept = record(company.post("campaignsExt", CAMPAIGN), 201)
+
+    if ending == "kill":
+        own_server.kill()
+    else:
+        own_server.stop()
+    told(company.get("campaignsExt"), DATABASE_UNREACHABLE)
+    told(company.post("campaignsExt", {"number": "C-2"}), DATABASE_UNREACHABLE)
+
+    own_server.start()
+    recovered(company)
+    assert record(company.get(f"campaignsExt({kept['id']})")) == kept
+    assert len(company.listed("campaignsExt")) == 1
+    record(company.post("campaignsExt", {"number": "C-2"}), 201)
+
+
+def test_a_restart_between_two_requests_is_not_noticed_for_long(
+    own_server: Postgres, served: Served
+) -> None:
+    """What idle connections have become is found out before they are used again."""
+    company = served(migrated(own_server)).new_company()
+    created = company.post("campaignsExt", CAMPAIGN)
+
+    own_server.restart()
+
+    recovered(company)
+    path = f"campaignsExt({record(created, 201)['id']})"
+    assert company.patch(path, {"description": "Spring"}, tag_of(created)).status_code in (200, 503)
+    assert company.record(path)["description"] in ("Spring", "Winter")
+
+
+def test_a_lock_that_others_hold_is_not_waited_for_long(
+    postgres_server: Databases, served: Served
+) -> None:
+    url = migrated(postgres_server)
+    company = served(url, lock_seconds=0.2).new_company()
+
+    async def while_locked() -> None:
+        holder = await asyncpg.connect(url)
+        try:
+            async with holder.transaction():
+                await holder.fetch("SELECT * FROM companies FOR UPDATE")
+                await asyncio.to_thread(write_and_read)
+        finally:
+            await holder.close()
+
+    def write_and_read() -> None:
+        message = told(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
+        assert "lock" in message
+        assert company.listed("campaignsExt") == []
+
+    asyncio.run(while_locked())
+    record(company.post("campaignsExt", CAMPAIGN), 201)
+
+
+def test_a_server_without_room_for_connections_is_told(
+    own_server: Postgres, served: Served
+) -> None:
+    own_server.configure({"max_connections": 5, "superuser_reserved_connections": 3})
+    url = migrated(own_server)
+    own_server.restart()
+
+    service = served(url)
+
+    async def while_taken() -> None:
+        others = [await asyncpg.connect(url) for _ in range(2)]
+        try:
+            told(await asyncio.to_thread(service.client.get, "companies"), DATABASE_BUSY)
+        finally:
+            for each in others:
+                await each.close()
+
+    asyncio.run(while_taken())
+    assert service.client.get("companies").status_code == 200
+
+
+def test_a_role_that_lost_its_rights_is_told(postgres_server: Databases, served: Served) -> None:
+    url = migrated(postgres_server)
+    company = served(url).new_company()
+    own = name_of(url)
+    postgres_server.administer('ALTER TABLE "campaignsExt" OWNER TO postgres', database=own)
+
+    assert "rights" in told(company.get("campaignsExt"), DATABASE_NOT_READY)
+    assert "rights" in told(company.post("campaignsExt", CAMPAIGN), DATABASE_NOT_READY)
+
+
+def test_a_database_that_takes_no_writes_is_told(
+    postgres_server: Databases, served: Served
+) -> None:
+    url = migrated(postgres_server)
+    company = served(url).new_company()
+    own = name_of(url)
+    postgres_server.administer(
+        f'ALTER DATABASE "{own}" SET default_transaction_read_only = on',
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{own}'",
+    )
+
+    until(lambda: company.get("campaignsExt").status_code == 200 or None, "a read")
+    told(company.post("campaignsExt", CAMPAIGN), DATABASE_READ_ONLY)
+
+
+def test_many_at_once_share_few_connections(postgres_server: Databases, served: Served) -> None:
+    service = served(migrated(postgres_server), database_connections=2)
+    company = service.new_company()
+    requests = [
+        company.build("POST", "campaignsExt", body={"number": f"C-{n}"}) for n in range(100)
+    ]
+
+    assert {each.status_code for each in service.send_all(requests)} == {201}
+    assert len(company.listed("campaignsExt")) == 100
+    numbers = [each.number for each in company.changes()]
+    assert numbers == list(range(1, 101))
