@@ -59,7 +59,8 @@ def complete(
         for step in steps:
             if isinstance(step, AddColumnOp):
                 _fill(step)
-        expands = all(_expands(step) for step in steps)
+        made = {step.table_name for step in steps if isinstance(step, CreateTableOp)}
+        expands = all(_expands(step, made) for step in steps)
         config.attributes["serves"] = known.serves[known.head] if expands else script.rev_id
 
 
@@ -79,10 +80,10 @@ def _fill(added: AddColumnOp) -> None:
         added.column.server_default = DefaultClause(str(held.type.default))
 
 
-def _expands(step: MigrateOperation) -> bool:
-    """Whether programs that do not know of a step go on working behind it."""
+def _expands(step: MigrateOperation, made: set[str]) -> bool:
+    """Whether programs that do not know of a step, or of the tables made, go on working."""
     if isinstance(step, CreateIndexOp):
-        return not step.unique
+        return not step.unique or step.table_name in made
     if isinstance(step, AddColumnOp):
         return step.column.nullable is True or step.column.server_default is not None
     return isinstance(step, CreateTableOp)

@@ -65,13 +65,23 @@ def python(repository: Path, *arguments: str) -> str:
 def revision(repository: Path, message: str) -> str:
     """Write a migration, and give it."""
     python(repository, "tools/new_migration.py", message)
-    versions = repository / "src" / "comptoir" / "store" / "migrations" / "versions"
-    return max(versions.glob("0*.py")).read_text()
+    return max(versions(repository).glob("0*.py")).read_text()
+
+
+def versions(repository: Path) -> Path:
+    return repository / "src" / "comptoir" / "store" / "migrations" / "versions"
+
+
+def served(written: str) -> str:
+    """The oldest revision whose programs go on working behind a revision."""
+    (line,) = [line for line in written.splitlines() if line.startswith("serves = ")]
+    return line.removeprefix("serves = ").replace('"', "'")
 
 
 def test_a_kind_is_one_file_and_its_migration(repository: Path) -> None:
     declaration = repository / "src" / "comptoir" / "catalog" / "vendors.py"
     declaration.write_text(VENDORS)
+    last = max(versions(repository).glob("0*.py")).read_text()
     added = revision(repository, "add the kind vendor")
     assert added.count("op.create_table(") == 1
     assert "'ux_vendorsExt_0'" in added
@@ -81,13 +91,21 @@ def test_a_kind_is_one_file_and_its_migration(repository: Path) -> None:
     database.close()
 
     declaration.write_text(VENDORS.replace("    ),\n    unique", f"{SINCE}    ),\n    unique"))
-    assert "op.create_table(" not in revision(repository, "vendors have a first day")
+    expanded = revision(repository, "vendors have a first day")
+    assert "op.create_table(" not in expanded
+    assert served(expanded) == served(added) == served(last)
     assert python(repository, "-c", MIGRATE) > first
     with sqlite3.connect(repository / "vendors.db") as database:
         rows = database.execute("SELECT * FROM vendorsExt").fetchall()
     database.close()
     assert rows == [("company", 1, "key", "V1", "0001-01-01")]
     assert "    pass\n" in revision(repository, "nothing")
+
+    declaration.write_text(VENDORS)
+    contracted = revision(repository, "vendors have no first day")
+    assert served(contracted) > served(expanded)
+    assert f"\nrevision = {served(contracted)}\n" in contracted
+    python(repository, "-c", MIGRATE)
 
     python(repository, "tools/reference.py", "pages")
     assert "\n## vendorsExt\n" in (repository / "pages" / "kinds.md").read_text()

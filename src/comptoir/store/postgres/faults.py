@@ -142,6 +142,12 @@ _MISCONFIGURED = _Meaning(
     "The service is not set up to reach the database. Its operator must mend that.",
     "Correct the URL, or libpq's environment variables.",
 )
+_REJECTED = _Meaning(
+    DATABASE_UNREACHABLE,
+    "The service is not set up to reach the database. Its operator must mend that.",
+    "Behind PgBouncer set statement_cache to 0, or ignore_startup_parameters there; else correct "
+    "the URL.",
+)
 _NO_SCHEMA = _Meaning(
     DATABASE_NOT_READY,
     "The database lacks what the service needs. Its operator must mend that.",
@@ -163,7 +169,7 @@ _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "28000": _NO_ENTRY,
         "28P01": _NO_ENTRY,
-        "08P01": _MISCONFIGURED,
+        "08P01": _REJECTED,
         "3D000": _NO_DATABASE,
         "42501": _NO_RIGHTS,
         "42P01": _NOT_MIGRATED,

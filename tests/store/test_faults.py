@@ -1,0 +1,114 @@
+"""What a client is told when PostgreSQL fails: a code of its own, and when to ask again."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+import pytest
+
+from comptoir.config import Settings
+from comptoir.errors import Refusal
+from comptoir.store.postgres.connection import Connection, connect
+from comptoir.store.postgres.faults import FAULTS, refusal_of
+from support.postgres import Databases
+
+STATES = {
+    "53100": "Internal_DatabaseFull",
+    "53200": "Internal_DatabaseBusy",
+    "53300": "Internal_DatabaseBusy",
+    "53400": "Internal_DatabaseBusy",
+    "55P03": "Internal_DatabaseBusy",
+    "40001": "Internal_DatabaseBusy",
+    "40P01": "Internal_DatabaseBusy",
+    "25006": "Internal_DatabaseReadOnly",
+    "42501": "Internal_DatabaseNotReady",
+    "42P01": "Internal_DatabaseNotReady",
+    "42883": "Internal_DatabaseNotReady",
+    "57P01": "Internal_DatabaseUnreachable",
+    "57P02": "Internal_DatabaseUnreachable",
+    "57P03": "Internal_DatabaseUnreachable",
+    "08006": "Internal_DatabaseUnreachable",
+    "28P01": "Internal_DatabaseUnreachable",
+    "3D000": "Internal_DatabaseUnreachable",
+    "57014": "Internal_Unavailable",
+    "XX000": "Internal_Unavailable",
+}
+Work = Callable[[Connection], Awaitable[object]]
+
+
+def refused(url: str, work: Work) -> Refusal:
+    """What a client is told of work on a connection that fails."""
+
+    async def tried() -> Refusal:
+        connection = await connect(Settings(), url, seconds=5)
+        try:
+            await work(connection)
+        except FAULTS as fault:
+            return refusal_of(fault)
+        finally:
+            await connection.close()
+        raise AssertionError("it did not fail")
+
+    return asyncio.run(tried())
+
+
+def raising(state: str, message: str = "of no use to a client") -> str:
+    return (
+        f"DO $$BEGIN RAISE EXCEPTION '{message}'"
+        f" USING ERRCODE = '{state}', DETAIL = 'onlinePassword = hush'; END$$"
+    )
+
+
+@pytest.mark.parametrize(("state", "code"), STATES.items())
+def test_a_fault_has_a_code_of_its_own(
+    postgres_url: str, state: str, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        refusal = refused(postgres_url, lambda connection: connection.execute(raising(state)))
+    assert (refusal.kind.code, refusal.kind.status) == (code, 503)
+    assert int(refusal.headers["Retry-After"]) > 0
+    assert "of no use" not in refusal.message
+    assert f"of no use to a client ({state})" in caplog.text
+    assert "hush" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "status"),
+    [
+        (raising("CO400", "2 is not 3."), "BadRequest_InvalidRequestUrl", 400),
+        ("SELECT 9223372036854775807 + 1::BIGINT", "BadRequest_InvalidRequestUrl", 400),
+        ("SELECT 1 / 0", "BadRequest_InvalidRequestUrl", 400),
+        ("SELECT 1" + " + 1" * 50_000, "BadRequest_MethodNotImplemented", 501),
+    ],
+    ids=["routine", "too large", "by zero", "too deep"],
+)
+def test_what_the_request_itself_is_at_fault_for_is_told_so(
+    postgres_url: str, statement: str, code: str, status: int
+) -> None:
+    refusal = refused(postgres_url, lambda connection: connection.execute(statement))
+    assert (refusal.kind.code, refusal.kind.status) == (code, status)
+
+
+def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> None:
+    refusal = refused(postgres_url, lambda each: each.execute(raising("CO400", "2 is not 3.")))
+    assert refusal.message == "The query cannot be computed: 2 is not 3."
+
+
+def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
+    refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
+    assert refusal.kind.status == 400
+
+
+def test_a_connection_that_is_cut_is_told(postgres_server: Databases, postgres_url: str) -> None:
+    name = urlsplit(postgres_url).path[1:]
+
+    async def cut(connection: Connection) -> None:
+        pid = connection.get_server_pid()
+        administrator = await postgres_server.administrator(name)
+        await administrator.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+        await administrator.close()
+        await connection.execute("SELECT 1")
+
+    refusal = refused(postgres_url, cut)
+    assert refusal.kind.code == "Internal_DatabaseUnreachable"
