@@ -1,6 +1,7 @@
 """What the faults of PostgreSQL and of the way to it mean, for clients and for operators."""
 
 import logging
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,6 +154,9 @@ _FAILED = _Meaning(
     seconds=1,
 )
 
+_UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
+"""The name of a unique constraint or index; that of one of Citus' shards has a number behind it."""
+
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "28000": _NO_ENTRY,
@@ -221,6 +225,15 @@ def operator_error_of(url: str, fault: Fault) -> OperatorError:
 def is_lost(fault: Fault) -> bool:
     """Whether a fault leaves open what became of the statement: the server gave no answer to it."""
     return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")
+
+
+def violated(fault: asyncpg.UniqueViolationError) -> str:
+    """The name of the unique constraint or index that a fault is about; empty when it is not told.
+
+    Citus tells it in the message alone.
+    """
+    named = _UNIQUE.search(fault.constraint_name or words(fault))
+    return named[1] if named else ""
 
 
 def words(fault: Fault) -> str:
