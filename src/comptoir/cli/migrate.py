@@ -1,21 +1,43 @@
 """`comptoir migrate`: bring a database to the current schema."""
 
+from enum import StrEnum
 from functools import partial
+from typing import Annotated
 
 import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.running import database_settings
+from comptoir.config import environment_name
 from comptoir.store.migrate import migrate as bring_up_to_date
 from comptoir.store.urls import shown
 
 
-def migrate(*, database: options.Database = None, config: options.Config = None) -> None:
+class Cluster(StrEnum):
+    """What tables can be distributed over."""
+
+    CITUS = "citus"
+
+
+def migrate(
+    *,
+    distribute: Annotated[
+        Cluster | None,
+        typer.Option(
+            "--distribute",
+            envvar=environment_name("distribute"),
+            help="Distribute the tables by company over a cluster of Citus. Safe to repeat.",
+        ),
+    ] = None,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
     """Bring a database to the current schema, and make it when it is not there.
 
     Safe to repeat: a database that is up to date stays as it is.
     """
     settings = database_settings(database, config)
-    revision = bring_up_to_date(settings, MODEL, partial(typer.echo, err=True))
+    tell = partial(typer.echo, err=True)
+    revision = bring_up_to_date(settings, MODEL, tell, distribute=distribute is not None)
     typer.echo(f"{shown(settings.database)} has schema {revision}.")

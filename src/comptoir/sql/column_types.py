@@ -18,6 +18,15 @@ def text(length: int | None = None) -> TypeEngine[str]:
     return kind.with_variant(type(kind)(length, collation=CODE_POINTS), POSTGRESQL)
 
 
+def company_key() -> TypeEngine[str]:
+    """The key of companies.
+
+    On PostgreSQL it is of the type that other tables name a company by: Citus keeps no tables
+    together whose keys are of different types.
+    """
+    return Text().with_variant(String(36, collation=CODE_POINTS), POSTGRESQL)
+
+
 def whole() -> TypeEngine[int]:
     """A whole number, or a boolean as 0 and 1."""
     return Integer().with_variant(BigInteger(), POSTGRESQL)

@@ -20,7 +20,7 @@ from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.number import DecimalNumber, Int32
 from comptoir.edm.scalar import Boolean
-from comptoir.sql.column_types import text, whole
+from comptoir.sql.column_types import company_key, text, whole
 
 COMPANY_ID = "company_id"
 VERSION = "record_version"
@@ -91,13 +91,10 @@ def build_tables(model: Model) -> Tables:
 
 def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
     kind = entity_set.type
-    key = kind.key if entity_set.per_company else COMPANY_ID
-    columns = {
-        each.name: _column(each, key if each.name == kind.key else each.name)
-        for each in kind.properties
-    }
+    columns = {each.name: _column(each) for each in kind.properties}
     version = Column(VERSION, BigInteger, nullable=False)
     if not entity_set.per_company:
+        columns[kind.key] = Column(COMPANY_ID, company_key(), nullable=False)
         table = Table(
             entity_set.name,
             metadata,
@@ -116,7 +113,7 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
         company,
         version,
         *columns.values(),
-        PrimaryKeyConstraint(COMPANY_ID, key, name=f"pk_{entity_set.name}"),
+        PrimaryKeyConstraint(COMPANY_ID, kind.key, name=f"pk_{entity_set.name}"),
     )
     for number, rule in enumerate(kind.unique):
         condition = columns[rule.properties[0]] != "" if rule.blank_is_free else None
@@ -139,8 +136,8 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
     return Records(table, columns)
 
 
-def _column(held: Property, name: str) -> Column[str | int]:
-    return Column(name, _column_type(held), nullable=False)
+def _column(held: Property) -> Column[str | int]:
+    return Column(held.name, _column_type(held), nullable=False)
 
 
 def _column_type(held: Property) -> TypeEngine[str | int]:

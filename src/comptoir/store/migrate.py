@@ -4,22 +4,35 @@ import asyncio
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.errors import OperatorError
 from comptoir.store.postgres.migrating import check_database, migrate_server
 from comptoir.store.schema import Tell
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
-from comptoir.store.urls import is_postgres
+from comptoir.store.urls import is_postgres, shown
 
 
-def migrate(settings: Settings, model: Model, tell: Tell = lambda _: None) -> str:
+def migrate(
+    settings: Settings,
+    model: Model,
+    tell: Tell = lambda _: None,
+    *,
+    distribute: bool = False,
+) -> str:
     """Bring the database of the settings up to date, and give its schema's revision.
 
-    A file is created when it is not there. `tell` is told what takes long, and what cannot be had.
-    Raises `OperatorError` when the database cannot be used, or when its schema is too new. Not to
-    be called within an event loop.
+    A file is created when it is not there. With `distribute` the tables are distributed over a
+    cluster of Citus. `tell` is told what takes long, and what cannot be had. Raises `OperatorError`
+    when the database cannot be used or distributed, or when its schema is too new. Not to be called
+    within an event loop.
     """
     if is_postgres(settings.database):
-        return asyncio.run(migrate_server(settings, model, tell))
+        return asyncio.run(migrate_server(settings, model, tell, distribute=distribute))
+    if distribute:
+        raise OperatorError(
+            f"{shown(settings.database)} is a file, which lies on one machine. What can be "
+            "distributed is a database on PostgreSQL with Citus."
+        )
     return migrate_file(database_path(settings.database), model)
 
 

@@ -1,6 +1,7 @@
 """What the faults of PostgreSQL and of the way to it mean, for clients and for operators."""
 
 import logging
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -165,6 +166,9 @@ _FAILED = _Meaning(
     seconds=1,
 )
 
+_UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
+"""The name of a unique constraint or index; that of one of Citus' shards has a number behind it."""
+
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
     {
         "28000": _NO_ENTRY,
@@ -238,6 +242,15 @@ def is_lost(fault: Fault) -> bool:
 def is_cut(fault: Fault) -> bool:
     """Whether a fault says that its connection is of no use any more."""
     return is_lost(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
+
+
+def violated(fault: asyncpg.UniqueViolationError) -> str:
+    """The name of the unique constraint or index that a fault is about; empty when it is not told.
+
+    Citus tells it in the message alone.
+    """
+    named = _UNIQUE.search(fault.constraint_name or words(fault))
+    return named[1] if named else ""
 
 
 def words(fault: Fault) -> str:

@@ -6,7 +6,7 @@ it may go through PgBouncer.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
@@ -23,7 +23,14 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.sql.routines import routine_statements
+from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
+from comptoir.store.postgres.distributing import (
+    ONE_BY_ONE,
+    check_cluster,
+    cluster_of,
+    distribution,
+)
 from comptoir.store.postgres.faults import FAULTS, operator_error_of, words
 from comptoir.store.postgres.url import check_url
 from comptoir.store.schema import (
@@ -61,15 +68,21 @@ _TRIGRAMS = text(
 )
 
 
-async def migrate_server(settings: Settings, model: Model, tell: Tell) -> str:
+async def migrate_server(
+    settings: Settings, model: Model, tell: Tell, *, distribute: bool = False
+) -> str:
     """Bring a database up to date, and give its schema's revision.
 
-    It waits for as long as another process migrates. For the locks of tables it waits in turns of
-    `lock_seconds`, since everybody else queues behind it meanwhile. `tell` hears of both. Raises
-    `OperatorError` when the database cannot be used, or when its schema is too new.
+    With `distribute` its tables are distributed over a cluster of Citus; once they are, so are
+    those that later revisions add. It waits for as long as another process migrates. For locks of
+    tables it waits in turns of `lock_seconds`, since everybody else queues behind it meanwhile.
+    `tell` hears of both. Raises `OperatorError` when the database cannot be used or distributed, or
+    when its schema is too new.
     """
     url = settings.database
-    work = partial(_bring_up_to_date, settings=settings, model=model, tell=tell)
+    work = partial(
+        _bring_up_to_date, settings=settings, model=model, tell=tell, distribute=distribute
+    )
     async with opened(settings, url, writes=True) as connection:
         for _ in range(TRIES):
             try:
@@ -155,7 +168,7 @@ def _cause(fault: DBAPIError) -> BaseException | None:
 
 
 def _bring_up_to_date(
-    connection: Connection, *, settings: Settings, model: Model, tell: Tell
+    connection: Connection, *, settings: Settings, model: Model, tell: Tell, distribute: bool
 ) -> str:
     name = shown(settings.database)
     _limit(connection, "statement_timeout", 0)
@@ -164,11 +177,29 @@ def _bring_up_to_date(
         tell(f"{name}: another process migrates it. Waiting until that is done.")
         connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
     _limit(connection, "lock_timeout", settings.lock_seconds)
+    tables = list(build_tables(model).metadata.tables)
+    cluster = cluster_of(connection, tables)
+    if distribute:
+        check_cluster(cluster, name)
+    if cluster is not None:
+        connection.exec_driver_sql(ONE_BY_ONE)
     state = upgrade(connection, model, name)
     if state.revision == revisions().head:
         _put_routines(connection, state)
         _index_likeness(connection, name, tell)
+    if cluster is not None and (distribute or cluster.is_distributed):
+        _distribute(connection, tables, name, tell)
     return state.revision or ""
+
+
+def _distribute(connection: Connection, tables: Sequence[str], name: str, tell: Tell) -> None:
+    """Distribute the tables that are not yet."""
+    cluster = cluster_of(connection, tables)
+    statements = [] if cluster is None else distribution(tables, cluster, name)
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+    if statements:
+        tell(f"{name}: its tables are distributed by {COMPANY_ID}.")
 
 
 def _limit(connection: Connection, name: str, seconds: float) -> None:

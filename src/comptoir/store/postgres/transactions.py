@@ -15,7 +15,7 @@ from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID, Tables
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of
+from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of, violated
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import drive, run_query, run_statement
 from comptoir.store.submission import Job
@@ -151,7 +151,7 @@ class Transactions:
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
 
     def _taken(self, fault: asyncpg.UniqueViolationError) -> Refusal:
-        names = self._tables.names_of_unique(fault.constraint_name or "")
+        names = self._tables.names_of_unique(violated(fault))
         target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
         return Refusal(
             KEY_EXISTS,

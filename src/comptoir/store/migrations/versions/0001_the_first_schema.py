@@ -65,7 +65,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "companies",
-        sa.Column("company_id", column_types.text(), nullable=False),
+        sa.Column("company_id", column_types.company_key(), nullable=False),
         sa.Column("name", column_types.text(), nullable=False),
         sa.Column("displayName", column_types.text(), nullable=False),
         sa.Column("lastModifiedDateTime", column_types.text(), nullable=False),
