@@ -27,9 +27,7 @@ class PostgresStore(StatementStore):
 
     def __init__(self, settings: Settings, model: Model) -> None:
         statements = postgres_statements(model)
-        connecting = partial(
-            connect, settings, settings.database, seconds=settings.connect_seconds
-        )
+        connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         opened = partial(connecting, command_seconds=settings.scan_seconds)
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
