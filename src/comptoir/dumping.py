@@ -3,7 +3,7 @@
 import csv
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
@@ -13,12 +13,9 @@ import msgspec
 from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
-from comptoir.plan.read import EVERYTHING, Order, PagePlan, Row, Seek, default_order
+from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.store.protocol import Store
-
-PAGE = 1_000
-"""How many records are fetched at a time."""
+from comptoir.store.snapshot import Snapshot
 
 WriteRow = Callable[[Row], None]
 
@@ -36,16 +33,16 @@ def dump_file(folder: Path, entity_set: EntitySet, form: DumpFormat) -> Path:
 
 
 class Dumper:
-    """Writes the records of one company to files.
+    """Writes the records that one company has at the moment of a snapshot to files.
 
     Properties that are secret are left out unless `with_secrets`; then nobody but the owner of the
     files can read them.
     """
 
     def __init__(
-        self, store: Store, company: Company, form: DumpFormat, *, with_secrets: bool
+        self, snapshot: Snapshot, company: Company, form: DumpFormat, *, with_secrets: bool
     ) -> None:
-        self._store = store
+        self._snapshot = snapshot
         self._company = company
         self._form = form
         self._with_secrets = with_secrets
@@ -58,8 +55,8 @@ class Dumper:
         """
         target = dump_file(folder, entity_set, self._form)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        pages = all_pages(self._store, entity_set, self._company, default_order(entity_set))
-        first = await anext(pages, None)
+        slices = self._snapshot.rows(entity_set.name, self._company.id)
+        first = await anext(slices, None)
         if first is None:
             return 0
         mode = 0o600 if self._with_secrets else 0o666
@@ -69,7 +66,7 @@ class Dumper:
                 with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                     write = self._writer(file, entity_set)
                     count = _write_rows(write, first)
-                    async for rows in pages:
+                    async for rows in slices:
                         count += _write_rows(write, rows)
                     file.flush()
                     os.fsync(file.fileno())
@@ -93,23 +90,6 @@ class Dumper:
         if self._form is DumpFormat.CSV:
             return _csv_writer(file, written)
         return _ndjson_writer(file, written)
-
-
-async def all_pages(
-    store: Store, entity_set: EntitySet, company: Company | None, order: Order
-) -> AsyncIterator[Sequence[Row]]:
-    """All records of a set in a total order, some at a time; a part is never empty."""
-    seek: Seek | None = None
-    while True:
-        plan = PagePlan(entity_set, company, EVERYTHING, order, seek, PAGE)
-        count = 0
-        async for rows in store.page(plan):
-            if rows:
-                count += len(rows)
-                seek = plan.seek_behind(rows[-1])
-                yield rows
-        if count < PAGE:
-            return
 
 
 def already_there(target: Path) -> OperatorError:

@@ -1,10 +1,20 @@
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
+from cli.pair import Pair
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.store.migrate import migrate
+from support.databases import FreshDatabase, fresh_sqlite
+from support.postgres import Databases
+from support.service import Service
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
 
@@ -50,3 +60,29 @@ def real() -> Path:
     if not REAL.is_dir():
         pytest.skip("the folder of real files is not there")
     return REAL
+
+
+@pytest.fixture(scope="session")
+def fresh_postgres(postgres_server: Databases) -> FreshDatabase:
+    """How a fresh database is made on PostgreSQL."""
+    template = postgres_server.new_database()
+    migrate(Settings(database=template), MODEL)
+    return lambda _folder, _model: postgres_server.new_database(template)
+
+
+PAIRS = tuple(product(("sqlite", "postgres"), repeat=2))
+
+
+@pytest.fixture(params=PAIRS, ids="-to-".join)
+def pair(request: pytest.FixtureRequest, command: Command) -> Iterator[Pair]:
+    """Two databases, each with a service; each kind of database is copied to each."""
+    with ExitStack() as services:
+        made: list[Service] = []
+        for side, name in zip(("source", "target"), request.param, strict=True):
+            folder = command.folder / side
+            folder.mkdir()
+            fresh = (
+                request.getfixturevalue("fresh_postgres") if name == "postgres" else fresh_sqlite
+            )
+            made.append(services.enter_context(Service(fresh, folder)))
+        yield Pair(command, *made)

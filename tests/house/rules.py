@@ -33,7 +33,7 @@ ROWS = (
     ("__main__",),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
-ONE_STATION = {"loading": "service", "dumping": "service"}
+ONE_STATION = {"copying": "service", "dumping": "service", "loading": "service"}
 
 IMPORTS_ONLY = {
     "request": {PACKAGE, "errors", "jsonvalue", "config"},

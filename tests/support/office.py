@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import TypeVar
 from uuid import uuid4
 
+import msgspec
+
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -42,6 +44,16 @@ class Office:
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
         """Load records, all with the same fields, by the path that `comptoir load` takes."""
         self.wait(self._store.load(self.plan(company, resource, rows)))
+
+    def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
+        """Load the first records of a file, as an interrupted load does; gives its digest."""
+        plan = msgspec.structs.replace(self.plan(company, resource, rows), finishes=False)
+        self.wait(self._store.load(plan))
+        return plan.digest
+
+    def load_mark(self, company: StoredCompany, resource: str, digest: str) -> int:
+        """How many records of a file are loaded."""
+        return self.wait(self._store.load_mark(company, self._model.by_name[resource], digest))
 
     def plan(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> LoadPlan:
         """The unit of work that loads records."""

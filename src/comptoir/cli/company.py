@@ -9,16 +9,17 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.running import database_settings, guid, need_database, opened, run
 from comptoir.config import Settings
-from comptoir.dumping import all_pages
 from comptoir.edm.primitive import ValueFault
 from comptoir.edm.text import TEXT
 from comptoir.errors import OperatorError
 from comptoir.plan.bound import Comparison, Field, Slot
-from comptoir.plan.read import OrderKey, PagePlan, Where, default_order
+from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
 from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
+
+_PAGE = 1_000
 
 app = typer.Typer(
     name="company",
@@ -54,7 +55,7 @@ def list_companies(*, database: options.Database = None, config: options.Config 
     """List the companies by name, one a line, each with its id last."""
     settings = database_settings(database, config)
     need_database(settings)
-    for name, company_id in run(lambda: _all(settings)):
+    for name, company_id in run(lambda: _listed(settings)):
         typer.echo(f"{name} {company_id}")
 
 
@@ -84,18 +85,27 @@ async def company_named(store: Store, name: str) -> KnownCompany | None:
     return await store.company(str(found[0][1])) if found else None
 
 
+async def all_companies(store: Store) -> list[tuple[str, str]]:
+    """The names and the ids of all companies, by name."""
+    entity_set = MODEL.by_name[COMPANIES]
+    positions = entity_set.type.position
+    order = default_order(entity_set, [OrderKey("name")])
+    found: list[tuple[str, str]] = []
+    seek: Seek | None = None
+    while True:
+        plan = PagePlan(entity_set, None, EVERYTHING, order, seek, _PAGE)
+        rows = [row async for some in store.page(plan) for row in some]
+        found += [(str(row[positions["name"] + 1]), str(row[positions["id"] + 1])) for row in rows]
+        if len(rows) < _PAGE:
+            return found
+        seek = plan.seek_behind(rows[-1])
+
+
 async def _create(settings: Settings, company_id: str, name: str) -> None:
     async with opened(settings) as store:
         await new_company(store, company_id, name)
 
 
-async def _all(settings: Settings) -> list[tuple[str, str]]:
-    entity_set = MODEL.by_name[COMPANIES]
-    positions = entity_set.type.position
-    order = default_order(entity_set, [OrderKey("name")])
+async def _listed(settings: Settings) -> list[tuple[str, str]]:
     async with opened(settings) as store:
-        return [
-            (str(row[positions["name"] + 1]), str(row[positions["id"] + 1]))
-            async for rows in all_pages(store, entity_set, None, order)
-            for row in rows
-        ]
+        return await all_companies(store)

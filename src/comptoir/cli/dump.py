@@ -41,8 +41,8 @@ def dump(
 ) -> None:
     """Write a company's records to files, one per kind and named after it.
 
-    Loading them into an empty company gives equal records. A kind without records gets no file,
-    and no file is overwritten.
+    All are as they were at one moment, whatever is written meanwhile. Loading them into an empty
+    company gives equal records. A kind without records gets no file, and no file is overwritten.
     """
     settings = database_settings(database, config)
     company_id = guid(company)
@@ -56,14 +56,15 @@ async def _dump(
     async with opened(settings) as store:
         company = await known_company(store, company_id)
         _prepare(folder, form)
-        dumper = Dumper(store, company, form, with_secrets=with_secrets)
         files = records = 0
-        for entity_set in MODEL.stored:
-            count = await dumper.dump(entity_set, folder)
-            if count:
-                files += 1
-                records += count
-                typer.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
+        async with store.snapshot() as snapshot:
+            dumper = Dumper(snapshot, company, form, with_secrets=with_secrets)
+            for entity_set in MODEL.stored:
+                count = await dumper.dump(entity_set, folder)
+                if count:
+                    files += 1
+                    records += count
+                    typer.echo(f"{dump_file(folder, entity_set, form)}: {count} records")
         typer.echo(f"{records} records in {files} files")
 
 

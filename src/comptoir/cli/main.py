@@ -8,7 +8,7 @@ import typer
 from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
 from comptoir import __version__
-from comptoir.cli import changes, company, dump, load, migrate, sample, serve, token
+from comptoir.cli import changes, company, copy, dump, load, migrate, sample, serve, token
 from comptoir.cli.running import Interrupted
 from comptoir.errors import OperatorError, Refusal
 
@@ -24,6 +24,7 @@ app.command("migrate")(migrate.migrate)
 app.add_typer(company.app)
 app.command("load")(load.load)
 app.command("dump")(dump.dump)
+app.command("copy")(copy.copy)
 app.command("changes")(changes.changes)
 app.command("token")(token.token)
 app.command("sample")(sample.sample)

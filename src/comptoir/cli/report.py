@@ -1,4 +1,4 @@
-"""What a load tells: progress on a terminal, the faults, a line per source, and the total."""
+"""What long commands tell: progress on a terminal, a line for each part, and the total."""
 
 import sys
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from comptoir.copying import CopyReport
 from comptoir.loading import FAULTS_KEPT, LoadReport
 from comptoir.loading import Progress as Listener
 
@@ -15,10 +16,13 @@ _STAGES = {"check": "checking", "write": "writing"}
 
 
 @contextmanager
-def progress(name: str) -> Iterator[Listener]:
-    """A progress bar on the standard error stream, when that is a terminal."""
+def bar(name: str) -> Iterator[Listener]:
+    """A progress bar on the standard error stream, when that is a terminal.
+
+    It is told what is being done, to how many rows it was done, and to how many it is to be done.
+    """
     if not sys.stderr.isatty():
-        yield lambda _stage, _done, _rows: None
+        yield lambda _what, _done, _rows: None
         return
     with Progress(
         TextColumn("{task.description}"),
@@ -28,15 +32,20 @@ def progress(name: str) -> Iterator[Listener]:
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-    ) as bar:
-        task = bar.add_task(name, total=None)
+    ) as shown:
+        task = shown.add_task(name, total=None)
 
-        def show(stage: str, done: int, rows: int) -> None:
-            bar.update(
-                task, description=f"{_STAGES[stage]} {name}", completed=done, total=rows or None
-            )
+        def show(what: str, done: int, rows: int) -> None:
+            shown.update(task, description=what, completed=done, total=rows or None)
 
         yield show
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Listener]:
+    """A progress bar for the stages of a load."""
+    with bar(name) as show:
+        yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
 
 
 def tell(name: str, report: LoadReport) -> None:
@@ -58,6 +67,18 @@ def summary(report: LoadReport) -> str:
         f"{report.unchanged} unchanged, {report.refused} refused{resumed}"
     )
     return counted if report.written else f"{counted}; nothing was written"
+
+
+def tell_copy(name: str, report: CopyReport) -> None:
+    """Print what became of a company that was copied."""
+    found = [f"{report.records} records"]
+    if report.was_complete:
+        found.append("all of them there before")
+    elif report.resumed_at:
+        found.append(f"{report.resumed_at} of them there before")
+    if report.followed:
+        found.append(f"{report.followed} changes followed")
+    typer.echo(f"{name}: {', '.join(found)}; equal up to change {report.number}")
 
 
 def total(reports: list[LoadReport]) -> LoadReport:

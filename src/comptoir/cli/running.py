@@ -47,7 +47,7 @@ def need_database(settings: Settings) -> None:
     if not is_postgres(settings.database) and not database_path(settings.database).exists():
         raise OperatorError(
             f"there is no database {database_path(settings.database)}. Make it with `comptoir "
-            "migrate`, or name another one with --database."
+            "migrate`, or name another one."
         )
     make_ready(settings, MODEL)
 

@@ -12,6 +12,7 @@ from typing import cast
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     Boolean,
     ColumnElement,
     Integer,
@@ -31,7 +32,8 @@ from comptoir.edm.number import INT32, SCALE
 from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE
 from comptoir.sql.functions import MOST_CHARACTERS, FunctionTable, Operand, SqlExpression
-from comptoir.sql.prepared import CODE_POINTS, PREFIX, constant, constant_text
+from comptoir.sql.patterns import as_regex
+from comptoir.sql.prepared import CODE_POINTS, PREFIX, constant, constant_text, converted
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
@@ -136,8 +138,10 @@ def _endswith_text(text: Operand, part: Operand) -> SqlExpression:
     return func.right(text, func.length(part), type_=Text) == part
 
 
-def _matches_pattern(text: Operand, regex: Operand) -> SqlExpression:
-    return text.op("~", is_comparison=True)(regex)
+def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
+    if not isinstance(pattern, BindParameter):
+        raise TypeError("a pattern is a value of the request, which is translated when it is bound")
+    return text.op("~", is_comparison=True)(converted(pattern, as_regex))
 
 
 def _length(text: Operand) -> SqlExpression:

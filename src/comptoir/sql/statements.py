@@ -6,6 +6,7 @@ from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from comptoir.edm.model import Model
+from comptoir.sql.copying import CopyStatements
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.functions import SQLITE
 from comptoir.sql.indexing import IndexStatements
@@ -32,6 +33,7 @@ class Statements:
     writes: WriteStatements
     service: ServiceStatements
     index: IndexStatements
+    copying: CopyStatements
 
 
 def sqlite_statements(model: Model) -> Statements:
@@ -56,4 +58,5 @@ def _statements(model: Model, dialect: Dialect) -> Statements:
         WriteStatements(model, tables, dialect.compiler),
         ServiceStatements(tables, dialect.compiler),
         IndexStatements(model, tables, dialect),
+        CopyStatements(model, tables, dialect.compiler),
     )

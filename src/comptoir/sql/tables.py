@@ -39,7 +39,8 @@ class Tables:
     """All tables: the records of every set, and those that the service keeps for itself.
 
     `changes` is the change log, `loads` how far loads have come, `repeats` the writes that are
-    known when they are sent again, `search_marks` and `search_documents` what searches stand on.
+    known when they are sent again, `copies` the companies that are being copied from elsewhere,
+    `search_marks` and `search_documents` what searches stand on.
     """
 
     metadata: MetaData
@@ -48,6 +49,7 @@ class Tables:
     changes: Table
     loads: Table
     repeats: Table
+    copies: Table
     search_marks: Table
     search_documents: Table
 
@@ -84,6 +86,7 @@ def build_tables(model: Model) -> Tables:
         _changes(metadata),
         _loads(metadata),
         _repeats(metadata),
+        _copies(metadata),
         _search_marks(metadata),
         _search_documents(metadata),
     )
@@ -194,6 +197,23 @@ def _repeats(metadata: MetaData) -> Table:
     )
     Index("ix_repeats_at", table.c[COMPANY_ID], table.c["at"])
     return table
+
+
+def _copies(metadata: MetaData) -> Table:
+    """The companies that are not copied whole yet, and so are not among the companies.
+
+    `incarnation` is that of the source, `number` the change behind which it is to be followed;
+    `holder` is the copy that is under way.
+    """
+    return Table(
+        "copies",
+        metadata,
+        Column(COMPANY_ID, text(36), nullable=False),
+        Column("incarnation", text(32), nullable=False),
+        Column("number", BigInteger, nullable=False),
+        Column("holder", text(32), nullable=False),
+        PrimaryKeyConstraint(COMPANY_ID, name="pk_copies"),
+    )
 
 
 def _search_marks(metadata: MetaData) -> Table:

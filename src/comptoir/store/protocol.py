@@ -1,6 +1,7 @@
 """What the service asks of a store. SQLite has it; others can."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from comptoir.edm.model import EntitySet
@@ -12,7 +13,9 @@ from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded
+from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
+from comptoir.store.snapshot import Snapshot
 from comptoir.store.unit import Written
 
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
@@ -93,6 +96,12 @@ class Store(Protocol):
         wanted: Sequence[Values],
     ) -> dict[Values, Row]:
         """The records that have some of the wanted values of these properties, by those values."""
+
+    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
+        """What is committed when the block begins, however long it is read."""
+
+    async def copy(self, step: CopyStep) -> None:
+        """Run the unit of work of a step of a copy."""
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The change log behind a number, in order, without gaps."""

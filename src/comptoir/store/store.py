@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, TypeVar
@@ -21,10 +22,12 @@ from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.bulk import Loaded, load_unit, matching
+from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.protocol import Patience, Store, unlimited
+from comptoir.store.snapshot import Moment, Snapshot
 from comptoir.store.submission import UnitFactory
 from comptoir.store.turns import Turns
 from comptoir.store.unit import Written, group_of_work, unit_of_work
@@ -65,13 +68,20 @@ class Writing(Protocol):
         """
 
 
+OpenMoment = Callable[[], AbstractAsyncContextManager[Moment]]
+"""Fixes a moment for as long as the block is entered; raises `Refusal` as reads do."""
+
+
 class StatementStore(Store):
     """Implements `Store` by statements, but for how it is opened and closed."""
 
-    def __init__(self, statements: Statements, reader: Reading, writer: Writing) -> None:
+    def __init__(
+        self, statements: Statements, reader: Reading, writer: Writing, open_moment: OpenMoment
+    ) -> None:
         self._statements = statements
         self._reader = reader
         self._writer = writer
+        self._open_moment = open_moment
         self._following = Following(self.search_lag, self._index_some)
         self._companies: dict[str, Company] = {}
 
@@ -93,6 +103,7 @@ class StatementStore(Store):
         query = prepared.query(company_id, name, name, at, incarnation)
 
         def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
+            yield from no_copy(company_id, self._statements)
             yield query
 
         await self._writer.submit(company_id, unit)
@@ -184,11 +195,7 @@ class StatementStore(Store):
         loaded = await self._writer.submit(
             plan.company.id, partial(load_unit, plan, self._statements), alone=True
         )
-        # the rows are stored, and whoever interrupted the load is heard before the next ones
-        await asyncio.sleep(0)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
+        await _hear()
         return loaded
 
     @override
@@ -207,6 +214,19 @@ class StatementStore(Store):
     ) -> dict[Values, Row]:
         unit = matching(company.id, entity_set, names, list(wanted), self._statements)
         return await self._reader.drive(unit)
+
+    @override
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Snapshot]:
+        async with self._open_moment() as moment:
+            yield Snapshot(moment, self._statements)
+
+    @override
+    async def copy(self, step: CopyStep) -> None:
+        await self._writer.submit(
+            step.company_id, partial(copy_unit, step, self._statements), alone=True
+        )
+        await _hear()
 
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
@@ -256,3 +276,11 @@ class StatementStore(Store):
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))
+
+
+async def _hear() -> None:
+    """Between two units of long work, hear whoever interrupts it; the first one is stored."""
+    await asyncio.sleep(0)
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

@@ -8,6 +8,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.statements import postgres_statements
 from comptoir.store.postgres.connection import connect
+from comptoir.store.postgres.moment import LONGEST_SECONDS, postgres_moment
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.transactions import Transactions
@@ -29,13 +30,8 @@ class PostgresStore(StatementStore):
 
     def __init__(self, settings: Settings, model: Model) -> None:
         statements = postgres_statements(model)
-        opened = partial(
-            connect,
-            settings,
-            settings.database,
-            seconds=settings.connect_seconds,
-            command_seconds=COMMAND_SECONDS,
-        )
+        connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
+        opened = partial(connecting, command_seconds=COMMAND_SECONDS)
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = Pool(opened, reading, settings.connect_seconds)
@@ -54,7 +50,9 @@ class PostgresStore(StatementStore):
             lock_seconds=settings.lock_seconds,
         )
         self._pool_writer = Writer(transactions, settings.queued_writes)
-        super().__init__(statements, reader, self._pool_writer)
+        patient = partial(connecting, command_seconds=LONGEST_SECONDS)
+        open_moment = partial(postgres_moment, patient)
+        super().__init__(statements, reader, self._pool_writer, open_moment)
 
     @override
     async def close(self) -> None:

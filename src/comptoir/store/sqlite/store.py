@@ -8,6 +8,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.statements import sqlite_statements
 from comptoir.store.sqlite.connection import connect, database_path
+from comptoir.store.sqlite.moment import sqlite_moment
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.writer import Writer
@@ -30,7 +31,8 @@ class SqliteStore(StatementStore):
         )
         self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
         self._file_writer = Writer(writing, statements.service, settings.queued_writes)
-        super().__init__(statements, self._file_reader, self._file_writer)
+        open_moment = partial(sqlite_moment, open_reading)
+        super().__init__(statements, self._file_reader, self._file_writer, open_moment)
 
     @override
     async def close(self) -> None:

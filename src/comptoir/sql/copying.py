@@ -1,0 +1,155 @@
+"""Statements that read and write a company's rows as they are, to move it between databases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Column, Table, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy.engine import Dialect as Compiler
+from sqlalchemy.sql import ClauseElement
+
+from comptoir.edm.entity import UniqueRule
+from comptoir.edm.model import EntitySet, Model
+from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare
+from comptoir.sql.tables import COMPANY_ID, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Other rows that have what is unique: where a row has these values, and their end.
+
+    Bind the company, then the values.
+    """
+
+    places: tuple[int, ...]
+    drop: Prepared
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Whole:
+    """A table as a whole. A row has its columns in order, without the company.
+
+    `key` says where in a row its key stands; each statement's line says what to bind.
+    """
+
+    key: tuple[int, ...]
+
+    rows: Prepared
+    """All rows in the order of their keys: company."""
+
+    rest: Prepared
+    """Those behind a key: company, key."""
+
+    last: Prepared
+    """The highest key: company."""
+
+    count: Prepared
+    """How many rows there are: company."""
+
+    add: Prepared
+    """Add a row: company, row."""
+
+    drop: Prepared
+    """Drop a row: company, key."""
+
+    rivals: tuple[Rivals, ...]
+
+
+class CopyStatements:
+    """Each statement's line says what it is for, and the values to bind, in order."""
+
+    def __init__(self, model: Model, tables: Tables, compiler: Compiler) -> None:
+        self._compiler = compiler
+        apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
+        stored = {each.name: each for each in model.stored}
+        self.tables = {
+            name: self._whole(table, stored.get(name))
+            for name, table in tables.metadata.tables.items()
+            if table not in apart
+        }
+        """What a company has beside its own row. The search index is left to be built anew."""
+
+        companies, copies = tables.companies, tables.copies
+        own = companies.c[COMPANY_ID] == named("id")
+        self.company = self._made(select(*_others(companies)).where(own), "id")
+        """A company's own row: id."""
+
+        self.origin = self._made(
+            select(companies.c.incarnation, companies.c.change_number).where(own), "id"
+        )
+        """A company's incarnation, and the number of its last change: id."""
+
+        self.add_company = self._add(companies)
+        """Add a company: id, row."""
+
+        self.drop_company = self._made(delete(companies).where(own), "id")
+        """Drop a company's own row: id."""
+
+        of_company = copies.c[COMPANY_ID] == named("company")
+        mark = select(*_others(copies)).where(of_company)
+        self.mark = self._made(mark, "company")
+        """How far a copy has come: company."""
+
+        self.hold_mark = self._made(mark.with_for_update(), "company")
+        """The same, locked where the store needs it: company."""
+
+        self.add_mark = self._add(copies)
+        """Begin a copy: company, mark."""
+
+        moved = {column.name: named(f"set_{column.name}") for column in _others(copies)}
+        self.move_mark = self._made(
+            update(copies).where(of_company).values(moved),
+            "company",
+            *(f"set_{name}" for name in moved),
+        )
+        """Go on with a copy: company, mark."""
+
+        self.drop_mark = self._made(delete(copies).where(of_company), "company")
+        """End a copy: company."""
+
+    def _made(self, statement: ClauseElement, *names: str) -> Prepared:
+        return prepare(statement, self._compiler, names)
+
+    def _add(self, table: Table) -> Prepared:
+        names = [COMPANY_ID, *(column.name for column in _others(table))]
+        values = {name: named(f"set_{name}") for name in names}
+        return self._made(insert(table).values(values), *(f"set_{name}" for name in names))
+
+    def _whole(self, table: Table, entity_set: EntitySet | None) -> Whole:
+        columns = _others(table)
+        names = [column.name for column in columns]
+        key = [column for column in table.primary_key.columns if column.name != COMPANY_ID]
+        company = table.c[COMPANY_ID] == named("company")
+        sought = [bindparam(f"key_{each.name}", type_=each.type, required=True) for each in key]
+        places = [f"key_{each.name}" for each in key]
+        rows = select(*columns).where(company).order_by(*key)
+        last = select(*key).where(company).order_by(*(each.desc() for each in key))
+        same = [column == value for column, value in zip(key, sought, strict=True)]
+        rules = entity_set.type.unique if entity_set is not None else ()
+        return Whole(
+            tuple(names.index(each.name) for each in key),
+            self._made(rows, "company"),
+            self._made(rows.where(tuple_(*key) > tuple_(*sought)), "company", *places),
+            self._made(last.limit(constant(1)).offset(constant(0)), "company"),
+            self._made(select(func.count()).select_from(table).where(company), "company"),
+            self._add(table),
+            self._made(delete(table).where(company, *same), "company", *places),
+            tuple(self._rivals(table, names, rule) for rule in rules),
+        )
+
+    def _rivals(self, table: Table, names: Sequence[str], rule: UniqueRule) -> Rivals:
+        columns = [table.c[name] for name in rule.properties]
+        statement = delete(table).where(
+            table.c[COMPANY_ID] == named("company"),
+            *(column == named(f"is_{column.name}") for column in columns),
+        )
+        if rule.blank_is_free:
+            # the rule's index is partial, and only a statement that says so may use it
+            statement = statement.where(columns[0] != BLANK)
+        places = tuple(names.index(column.name) for column in columns)
+        drop = self._made(statement, "company", *(f"is_{column.name}" for column in columns))
+        return Rivals(places, drop)
+
+
+def _others(table: Table) -> list[Column[str | int]]:
+    """The columns of a table but for the company."""
+    return [column for column in table.columns if column.name != COMPANY_ID]
