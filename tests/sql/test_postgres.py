@@ -1,10 +1,10 @@
 """PostgreSQL's functions give what SQLite's give, which are Python's: values, nulls and faults."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.edm.duration import DAY, SECOND, duration_text
@@ -14,7 +14,8 @@ from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.sql.functions import SQLITE
 from comptoir.sql.postgres import POSTGRES
-from support.functions import Calling, NotComputed, OnPostgres, OnSqlite, Value, Wholes
+from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
+from support.postgres import Databases
 
 Values = st.SearchStrategy[Value]
 
@@ -170,21 +171,13 @@ AGGREGATED: dict[str, Values] = {
     "count": TEXT,
 }
 
+NULLABLE = {"endswith_text": 0, "substring_written": 1}
+"""How many of the arguments may be null, where not all may be: the others are literals."""
+
 APART = {"fold", "matchespattern", "present", "group_freely"}
 """What has tests of its own, since the two need not say the same."""
 
-thorough = settings(deadline=None, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module")
-def postgres(postgres_url: str) -> Iterator[OnPostgres]:
-    with OnPostgres(postgres_url) as postgres:
-        yield postgres
-
-
-@pytest.fixture(scope="module")
-def sqlite() -> OnSqlite:
-    return OnSqlite()
+drawn = settings(max_examples=40, deadline=None)
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
@@ -198,16 +191,6 @@ def _wholes(arguments: Sequence[Value]) -> Wholes:
     return tuple([isinstance(each, int) for each in arguments])
 
 
-def _same(name: str, arguments: Sequence[Value], *databases: Calling) -> None:
-    wholes = _wholes(arguments)
-    first, second = [_outcome(each.call, name, wholes, arguments) for each in databases]
-    assert first == second
-    assert type(first) is type(second)
-    for place in range(1 if name == "substring_written" else len(arguments)):
-        partly = [None if at == place else each for at, each in enumerate(arguments)]
-        assert databases[1].call(name, wholes, partly) is None
-
-
 def test_each_function_of_sqlite_is_one_of_postgresql() -> None:
     assert set(POSTGRES) == set(SQLITE) - ONLY_SQLITE
     assert set(POSTGRES) - APART == (set(TAKES) | set(AGGREGATED)) - APART
@@ -215,25 +198,75 @@ def test_each_function_of_sqlite_is_one_of_postgresql() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
 def test_functions_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
-    @thorough
-    @given(st.lists(st.tuples(*TAKES[name]), max_size=8))
+    @drawn
+    @given(st.lists(st.tuples(*TAKES[name]), min_size=1, max_size=6))
     def check(rows: list[tuple[Value, ...]]) -> None:
         for row in rows:
-            _same(name, row, sqlite, postgres)
+            called = [_outcome(each.call, name, _wholes(row), row) for each in (sqlite, postgres)]
+            assert called[0] == called[1]
+            assert type(called[0]) is type(called[1])
+
+    check()
+
+
+@pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
+def test_null_gives_null(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+    @settings(max_examples=3, deadline=None)
+    @given(st.tuples(*TAKES[name]))
+    def check(row: tuple[Value, ...]) -> None:
+        for place in range(NULLABLE.get(name, len(row))):
+            arguments = [None if at == place else each for at, each in enumerate(row)]
+            for each in (sqlite, postgres):
+                assert each.call(name, _wholes(row), arguments) is None
 
     check()
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATED))
 def test_aggregates_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
-    @thorough
+    whole = AGGREGATED[name] in (WHOLE, DECIMAL)
+
+    @drawn
     @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
     def check(values: list[Value]) -> None:
-        whole = AGGREGATED[name] in (WHOLE, DECIMAL)
-        first, second = [
-            _outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)
-        ]
-        assert first == second
-        assert type(first) is type(second)
+        made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
+        assert made[0] == made[1]
+        assert type(made[0]) is type(made[1])
 
     check()
+
+
+def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
+    """Lists with null are compared by it."""
+    present = [
+        postgres.call("present", (isinstance(each, int),), [each])
+        for each in (None, "", "=", "x", 0, -1, MOST_WHOLE)
+    ]
+    assert len(set(present)) == len(present)
+    assert None not in present
+
+
+def test_what_may_be_a_fault_is_computed_for_rows_alone(postgres: OnPostgres) -> None:
+    raising = postgres.fetch(
+        "SELECT proname::text FROM pg_proc"
+        " WHERE proname LIKE 'comptoir%' AND prosrc LIKE '%RAISE%' AND provolatile <> 'v'"
+    )
+    assert not raising
+    assert postgres.fetch("EXPLAIN SELECT 1 WHERE comptoir_whole(1, 'div', 0) = 1")
+    assert not postgres.fetch("SELECT 1 WHERE false AND comptoir_whole(1, 'div', 0) = 1")
+
+
+def test_functions_are_found_in_the_schema_of_the_tables(postgres_server: Databases) -> None:
+    with OnPostgres(postgres_server.new_database(), schema="elsewhere") as elsewhere:
+        moved = elsewhere.call("add_date", (False, True), ["2024-02-28", 2 * DAY])
+        assert moved == "2024-03-01"
+        [[schema]] = elsewhere.fetch(
+            "SELECT DISTINCT pronamespace::regnamespace::text FROM pg_proc"
+            " WHERE proname LIKE 'comptoir%'"
+        )
+        assert schema == "elsewhere"
+
+
+def test_statements_may_be_run_again(postgres: OnPostgres) -> None:
+    postgres.install()
+    assert postgres.call("tolower", (False,), ["\u0130"]) == "i\u0307"

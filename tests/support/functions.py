@@ -96,11 +96,15 @@ class OnSqlite(Calling):
 class OnPostgres(Calling):
     """PostgreSQL, with the functions that are put into a database of it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, schema: str = "public") -> None:
         self._runner = asyncio.Runner()
-        self._connection = self._runner.run(_prepared_connection(url))
+        self._connection: asyncpg.Connection[asyncpg.Record] = self._runner.run(
+            asyncpg.connect(url, server_settings={"search_path": schema})
+        )
         compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
         self._statements = _Statements(POSTGRES, compiler)
+        self._execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        self.install()
 
     def __enter__(self) -> Self:
         return self
@@ -120,9 +124,17 @@ class OnPostgres(Calling):
     def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
         return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
+    def install(self) -> None:
+        """Put the functions into the database."""
+        for statement in routine_statements():
+            self._execute(statement)
+
     def fetch(self, query: str, *values: Value | Sequence[Value]) -> list[tuple[Value, ...]]:
         """The rows of a query."""
         return list(map(tuple, self._runner.run(self._connection.fetch(query, *values))))
+
+    def _execute(self, statement: str) -> None:
+        self._runner.run(self._connection.execute(statement))
 
     def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
         try:
@@ -132,10 +144,3 @@ class OnPostgres(Calling):
                 raise
             raise NotComputed(fault.args[0]) from None
         return value
-
-
-async def _prepared_connection(url: str) -> "asyncpg.Connection[asyncpg.Record]":
-    connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(url)
-    for statement in routine_statements():
-        await connection.execute(statement)
-    return connection

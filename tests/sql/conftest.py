@@ -1,0 +1,19 @@
+"""The two databases whose functions are compared."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.functions import OnPostgres, OnSqlite
+from support.postgres import Databases
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_server: Databases) -> Iterator[OnPostgres]:
+    with OnPostgres(postgres_server.new_database()) as postgres:
+        yield postgres
+
+
+@pytest.fixture(scope="session")
+def sqlite() -> OnSqlite:
+    return OnSqlite()
