@@ -46,8 +46,21 @@ class Tally:
             assert self.changed.wait_for(lambda: self.count >= number, PATIENCE_SECONDS)
 
 
+class Unavailable(Exception):  # noqa: N818 - what is to be expected
+    """The service answered that its database is not there, so what became of a write is open."""
+
+
+def _answered(response: httpx.Response) -> httpx.Response:
+    """An answer that says what became of a write."""
+    if response.status_code == 503:
+        raise Unavailable
+    return response
+
+
 class Writers:
     """A few writers of itemReferences, each a thread that goes on until its connection breaks.
+
+    So it does when the service answers that its database is gone.
 
     Every change writes two fields with one value, so that a write that is half there shows.
     """
@@ -76,7 +89,7 @@ class Writers:
                 self.done.append(work)
                 self._work(work)
                 rounds += 1
-        except httpx.TransportError:
+        except (httpx.TransportError, Unavailable):
             return
 
     def _work(self, work: Work) -> None:
@@ -84,19 +97,19 @@ class Writers:
         company = self._company
         work.attempted = -1
         body = {"itemNo": work.code, "referenceNo": "R", "description": "-1", "description2": "-1"}
-        answer = company.post("itemReferencesExt", body)
+        answer = _answered(company.post("itemReferencesExt", body))
         work.address = f"itemReferencesExt({record(answer, 201)['id']})"
         work.acknowledged = -1
         self.tally.add()
         for value in range(DELETED):
             work.attempted = value
             changes = {"description": f"{value}", "description2": f"{value}"}
-            answer = company.patch(work.address, changes, if_match=tag_of(answer))
+            answer = _answered(company.patch(work.address, changes, if_match=tag_of(answer)))
             assert answer.status_code == 200, answer.text
             work.acknowledged = value
             self.tally.add()
         work.attempted = DELETED
-        answer = company.delete(work.address, if_match=tag_of(answer))
+        answer = _answered(company.delete(work.address, if_match=tag_of(answer)))
         assert answer.status_code == 204, answer.text
         work.acknowledged = DELETED
         self.tally.add()

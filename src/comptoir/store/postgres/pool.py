@@ -37,7 +37,7 @@ class Pool:
             yield connection
         except FAULTS as fault:
             if is_cut(fault):
-                connection.terminate()
+                self.cut(connection)
             raise
         finally:
             self.give_back(connection)
@@ -60,6 +60,11 @@ class Pool:
             self._hand(None)
         elif not self._hand(connection):
             self._idle.append(connection)
+
+    def cut(self, connection: Connection) -> None:
+        """Drop a connection that was lost, and the idle ones, which were lost with it."""
+        for each in (connection, *self._idle):
+            each.terminate()
 
     async def close(self) -> None:
         """Close the connections, all of which have been given back."""

@@ -59,13 +59,25 @@ class Reader:
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
         """All rows of a statement that a key serves; raises `Refusal`, 503 after some seconds."""
+        try:
+            return await self._looked_up(query, seconds)
+        except FAULTS as fault:
+            if not is_cut(fault):
+                raise self._refusal(fault) from fault
+        # the connection may have been lost long ago, as in a failover, and a read may be repeated
+        try:
+            return await self._looked_up(query, seconds)
+        except FAULTS as fault:
+            raise self._refusal(fault) from fault
+
+    async def _looked_up(self, query: Query, seconds: float | None) -> list[Row]:
         connection = await self._pool.take()
         try:
             return await run_query(connection, query, seconds)
         except FAULTS as fault:
             if is_cut(fault):
-                connection.terminate()
-            raise self._refusal(fault) from fault
+                self._pool.cut(connection)
+            raise
         finally:
             self._pool.give_back(connection)
 

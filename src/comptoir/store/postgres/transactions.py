@@ -37,6 +37,14 @@ class _InDoubt(Exception):  # noqa: N818 - whether it is an error is what is in 
         self.ledger = ledger
 
 
+class _NotBegun(Exception):  # noqa: N818 - another connection is tried
+    """The connection was lost before the transaction began."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
+
+
 class Transactions:
     """Runs units of one company in a transaction."""
 
@@ -68,13 +76,16 @@ class Transactions:
                 except _CONFLICTS as fault:
                     await _roll_back(connection)
                     conflict: Fault = fault
+                except _NotBegun as lost:
+                    self._pool.cut(connection)
+                    conflict = lost.fault
                 except _InDoubt as doubt:
-                    connection.terminate()
+                    self._pool.cut(connection)
                     in_doubt = doubt
                     break
                 except FAULTS as fault:
                     if is_cut(fault):
-                        connection.terminate()
+                        self._pool.cut(connection)
                     await _roll_back(connection)
                     raise refusal_of(fault) from fault
         else:
@@ -83,7 +94,12 @@ class Transactions:
         return None
 
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
-        await connection.execute(self._begin)
+        try:
+            await connection.execute(self._begin)
+        except FAULTS as fault:
+            if is_cut(fault):
+                raise _NotBegun(fault) from fault
+            raise
         ledger = await self._open_ledger(connection, jobs[0].company_id)
         for job in jobs:
             job.fault = None

@@ -1,0 +1,119 @@
+"""Dozens of writers in several processes, and one who follows the change log beside them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from time import monotonic
+
+import msgspec
+
+from comptoir.config import Settings
+from comptoir.store.ledger import Change
+from postgres.conftest import migrated
+from support.client import record, tag_of
+from support.office import Company
+from support.patience import until
+from support.postgres import Databases
+from support.server import Server
+
+WRITERS = 64
+SECONDS = 30 if os.environ.get("CI") == "true" else 3
+
+Written = tuple[int, str, str]
+"""What a change is known by: its number, the record's key, the verb."""
+
+
+class Follower:
+    """`comptoir changes --follow`, and the lines that it has printed."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.lines: list[Change] = []
+        self._process = process
+        self._reading = Thread(target=self._read)
+        self._reading.start()
+
+    def has(self, number: int) -> bool:
+        """Whether the change with a number was printed, or one behind it."""
+        return bool(self.lines) and self.lines[-1].number >= number
+
+    def join(self) -> None:
+        self._reading.join()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            held = msgspec.json.decode(line, type=dict[str, str | int])
+            values = (held["number"], held["entitySet"], held["record"])
+            self.lines.append(Change(*values, held["verb"], held["at"], held["by"]))  # type: ignore[arg-type]
+
+
+@contextmanager
+def following(settings: Settings, company: Company) -> Iterator[Follower]:
+    command = [sys.executable, "-m", "comptoir", "changes", "--follow"]
+    command += ["--database", settings.database, "--company", company.id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        follower = Follower(process)
+        try:
+            yield follower
+        finally:
+            process.terminate()
+            process.wait()
+            follower.join()
+
+
+def write(company: Company, number: int, until_then: float, written: list[Written]) -> None:
+    """Create records, change each a few times and delete some; notes what was acknowledged."""
+    rounds = 0
+    while monotonic() < until_then:
+        body = {"number": f"{number}-{rounds}", "description": "new"}
+        answer = company.post("campaignsExt", body)
+        key = str(record(answer, 201)["id"])
+        written.append((version_of(tag_of(answer)), key, "create"))
+        for value in range(3):
+            path, change = f"campaignsExt({key})", {"description": f"{value}"}
+            answer = company.patch(path, change, if_match=tag_of(answer))
+            assert answer.status_code == 200, answer.text
+            written.append((version_of(tag_of(answer)), key, "update"))
+        rounds += 1
+
+
+def version_of(tag: str) -> int:
+    """The change number in a tag, which ends with it."""
+    return int(tag.rstrip('"').rpartition(".")[2])
+
+
+def test_a_follower_sees_each_change_once_and_in_order(
+    postgres_server: Databases, tmp_path: Path
+) -> None:
+    """64 writers in two processes: their transactions wait for one another, and none is skipped."""
+    settings = Settings(database=migrated(postgres_server), keys=str(tmp_path / "keys"))
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    with Server(settings, folders[0]) as one, Server(settings, folders[1]) as two:
+        company = one.new_company()
+        also = replace(company, carrier=two, root=f"{two.client.root}/companies({company.id})")
+        written: list[list[Written]] = [[] for _ in range(WRITERS)]
+        with following(settings, company) as follower:
+            then = monotonic() + SECONDS
+            threads = [
+                Thread(target=write, args=((company, also)[number % 2], number, then, notes))
+                for number, notes in enumerate(written)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            last = len(company.changes())
+            until(lambda: follower.has(last) or None, "the last change in the followed log")
+
+    assert [each.number for each in follower.lines] == list(range(1, last + 1))
+    told = {(each.number, each.record, each.verb) for each in follower.lines}
+    acknowledged = {each for notes in written for each in notes}
+    assert all(written)
+    assert acknowledged == told
