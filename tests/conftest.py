@@ -8,7 +8,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from support.databases import FRESH, FreshDatabase
+from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
 from support.office import Company
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
@@ -38,10 +38,23 @@ def postgres_url(postgres_server: Databases) -> Iterator[str]:
     postgres_server.drop(url)
 
 
+@pytest.fixture(scope="session")
+def fresh_sqlite(tmp_path_factory: pytest.TempPathFactory) -> FreshDatabase:
+    """How a fresh database is made on SQLite."""
+    return FreshSqlite(tmp_path_factory.mktemp("templates"))
+
+
+@pytest.fixture(scope="session")
+def fresh_postgres(postgres_server: Databases) -> FreshDatabase:
+    """How a fresh database is made on PostgreSQL."""
+    return FreshPostgres(postgres_server)
+
+
 @pytest.fixture(scope="session", params=FRESH)
 def fresh_database(request: pytest.FixtureRequest) -> FreshDatabase:
     """How a fresh database is made; each database that the service runs on has its turn."""
-    return FRESH[request.param]
+    fresh: FreshDatabase = request.getfixturevalue(f"fresh_{request.param}")
+    return fresh
 
 
 @pytest.fixture(scope="session")

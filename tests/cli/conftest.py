@@ -9,11 +9,7 @@ import pytest
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
 from cli.pair import Pair
-from comptoir.catalog import MODEL
-from comptoir.config import Settings
-from comptoir.store.migrate import migrate
-from support.databases import FreshDatabase, fresh_sqlite
-from support.postgres import Databases
+from support.databases import FRESH
 from support.service import Service
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
@@ -62,15 +58,7 @@ def real() -> Path:
     return REAL
 
 
-@pytest.fixture(scope="session")
-def fresh_postgres(postgres_server: Databases) -> FreshDatabase:
-    """How a fresh database is made on PostgreSQL."""
-    template = postgres_server.new_database()
-    migrate(Settings(database=template), MODEL)
-    return lambda _folder, _model: postgres_server.new_database(template)
-
-
-PAIRS = tuple(product(("sqlite", "postgres"), repeat=2))
+PAIRS = tuple(product(FRESH, repeat=2))
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)
@@ -81,8 +69,6 @@ def pair(request: pytest.FixtureRequest, command: Command) -> Iterator[Pair]:
         for side, name in zip(("source", "target"), request.param, strict=True):
             folder = command.folder / side
             folder.mkdir()
-            fresh = (
-                request.getfixturevalue("fresh_postgres") if name == "postgres" else fresh_sqlite
-            )
+            fresh = request.getfixturevalue(f"fresh_{name}")
             made.append(services.enter_context(Service(fresh, folder)))
         yield Pair(command, *made)

@@ -1,16 +1,19 @@
 """The databases that the suite runs on: each makes fresh ones with the schema of a model."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from functools import partial
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
+from zlib import crc32
 
+import asyncpg
 from alembic.autogenerate import produce_migrations
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.operations.ops import MigrateOperation, OpContainer
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -22,22 +25,61 @@ from comptoir.store.schema import is_declared
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import locked
 from comptoir.store.urls import is_postgres
+from support.postgres import Databases
 
 LOCK_SECONDS = 30.0
 
 T = TypeVar("T")
 
 FreshDatabase = Callable[[Path, Model], str]
-"""Makes an empty database with the tables of a model, perhaps in a folder; gives its URL."""
+"""Makes an empty database with the tables of a model; gives its URL.
+
+It belongs to a folder: asked for twice, it is the same one.
+"""
 
 
-def fresh_sqlite(folder: Path, model: Model = MODEL) -> str:
-    """A new file, migrated; the kinds that no migration brings are brought by autogenerate."""
-    url = f"sqlite:///{folder / 'test.db'}"
+class FreshSqlite:
+    """Files, copied from a migrated one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, folder: Path, model: Model) -> str:
+        path = folder / "test.db"
+        if not path.exists():
+            shutil.copy(self._template(model), path)
+        return f"sqlite:///{path}"
+
+    def _template(self, model: Model) -> Path:
+        path = self._folder / f"{_name(model)}.db"
+        if not path.exists():
+            bring(f"sqlite:///{path}", model)
+        return path
+
+
+class FreshPostgres:
+    """Databases of the run's server, copied from a migrated one."""
+
+    def __init__(self, server: Databases) -> None:
+        self._server = server
+        self._made: dict[Path, str] = {}
+
+    def __call__(self, folder: Path, model: Model) -> str:
+        if folder not in self._made:
+            template = self._server.once(_name(model), lambda url: bring(url, model))
+            self._made[folder] = self._server.new_database(template)
+        return self._made[folder]
+
+
+FRESH = ("sqlite", "postgres")
+"""The databases; whatever is added here, the whole suite runs on."""
+
+
+def bring(url: str, model: Model) -> None:
+    """Bring the schema: the kinds that no migration brings are brought by autogenerate."""
     migrate(Settings(database=url), MODEL)
     if model is not MODEL:
-        in_database(url, partial(_add_kinds, model))
-    return url
+        in_database(url, lambda connection: _complete(connection, model))
 
 
 def in_database(url: str, work: Callable[[Connection], T]) -> T:
@@ -48,13 +90,47 @@ def in_database(url: str, work: Callable[[Connection], T]) -> T:
         return work(connection)
 
 
+def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object, ...]]:
+    """The rows of a statement, with values for its `:name` places; it is committed."""
+
+    def run(connection: Connection) -> list[tuple[object, ...]]:
+        result = connection.execute(text(statement), values)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+    return in_database(url, run)
+
+
+@contextmanager
+def writes_held(url: str) -> Iterator[Callable[[], None]]:
+    """Let no write go on in the companies that there are, until what is given is called."""
+    with asyncio.Runner() as runner:
+        if is_postgres(url):
+            connection = runner.run(_holder(url))
+            try:
+                yield lambda: runner.run(_let_go(connection))
+            finally:
+                connection.terminate()
+        else:
+            with locked(database_path(url), LOCK_SECONDS) as file:
+                yield file.rollback
+
+
+async def _holder(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+    connection = await asyncpg.connect(url)
+    await connection.execute("BEGIN; SELECT 1 FROM companies FOR UPDATE")
+    return connection
+
+
+async def _let_go(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    await connection.execute("ROLLBACK")
+
+
 async def _in_server(url: str, work: Callable[[Connection], T]) -> T:
     async with opened(Settings(), url, writes=True) as connection, connection.begin():
         return await connection.run_sync(work)
 
 
-def _add_kinds(model: Model, connection: Connection) -> None:
-    """Bring the kinds of a model that no revision brings."""
+def _complete(connection: Connection, model: Model) -> None:
     context = MigrationContext.configure(
         connection, opts={"render_as_batch": True, "include_name": is_declared}
     )
@@ -71,5 +147,6 @@ def _invoke(operations: Operations, step: MigrateOperation) -> None:
         operations.invoke(step)
 
 
-FRESH: Mapping[str, FreshDatabase] = {"sqlite": fresh_sqlite}
-"""Database to how a fresh one is made; whatever is added here, the whole suite runs on."""
+def _name(model: Model) -> str:
+    """A name for the tables of a model: those of models with the same kinds are the same."""
+    return f"template_{crc32(repr(sorted(model.by_name)).encode()):08x}"

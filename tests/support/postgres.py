@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
@@ -41,7 +41,12 @@ LOOPBACK = "127.0.0.1"
 PORTS = range(20_000, 32_000)
 PORT_TRIES = 20
 
-QUICK: Mapping[str, Setting] = {"fsync": False, "full_page_writes": False, "autovacuum": False}
+QUICK: Mapping[str, Setting] = {
+    "fsync": False,
+    "full_page_writes": False,
+    "autovacuum": False,
+    "max_wal_size": "256MB",
+}
 PLAIN: Mapping[str, Setting] = {
     "listen_addresses": LOOPBACK,
     "max_connections": 200,
@@ -123,7 +128,20 @@ class Databases:
         """
         name = f"{self._name}_{next(self._numbers)}"
         source = name_of(template) if template else "template0"
+        self._create(name, source)
+        return self.url(name)
+
+    def _create(self, name: str, source: str) -> None:
         self.administer(f'CREATE DATABASE "{name}" OWNER {ROLE} TEMPLATE "{source}"')
+
+    def once(self, name: str, fill: Callable[[str], None]) -> str:
+        """The URL of a database that is filled when it is first asked for, by any process."""
+        filled = self.place.folder / name
+        with _held(self.place.folder / f"{name}.lock", fcntl.LOCK_EX):
+            if not filled.exists():
+                self._create(name, "template0")
+                fill(self.url(name))
+                filled.touch()
         return self.url(name)
 
     def drop(self, url: str) -> None:
