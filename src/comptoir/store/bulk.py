@@ -56,8 +56,9 @@ def matching(
     found: dict[Values, Row] = {}
     for start in range(0, len(wanted), LOOKUP):
         part = list(wanted[start : start + LOOKUP])
-        # the last is repeated, so that the statement of a whole part serves the rest as well
-        part += [part[-1]] * (LOOKUP - len(part) if len(wanted) > LOOKUP else 0)
+        # the last is repeated, so that a few statements serve parts of all sizes
+        size = LOOKUP if len(wanted) > LOOKUP else 1 << (len(part) - 1).bit_length()
+        part += [part[-1]] * (size - len(part))
         prepared = statements.writes.matches(entity_set, names, len(part))
         rows = yield prepared.query(company_id, *[value for values in part for value in values])
         for row in rows:
@@ -139,6 +140,7 @@ class _Part:
         stamp = kind.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
+        self._ledger.known.clear()
         insert = self._statements.writes.insert(self._set)
         bound = [repeat(self._plan.company.id, count), numbers, *columns.values()]
         ordered = [bound[place] for place in insert.places]
@@ -163,7 +165,13 @@ class _Part:
             record = {name: column[number] for name, column in columns.items()}
             given = dict(zip(self._names, rows.at(number), strict=True))
             derived = yield from derive(
-                self._plan.company.id, self._set, record, given, every, self._statements
+                self._plan.company.id,
+                self._set,
+                record,
+                given,
+                every,
+                self._statements,
+                self._ledger.known,
             )
             for name in derived:
                 changing[name][number] = record[name]

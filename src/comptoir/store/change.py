@@ -13,6 +13,7 @@ from comptoir.plan.write import UpdatePlan
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
+from comptoir.store.known import Known
 from comptoir.store.ledger import Ledger
 
 Steps = Generator[Statement, list[Row], None]
@@ -52,22 +53,27 @@ def change(
         if not touched:
             return current
     record.update(given)
-    derived = yield from derive(company_id, plan.entity_set, record, given, touched, statements)
+    derived = yield from derive(
+        company_id, plan.entity_set, record, given, touched, statements, ledger.known
+    )
     changed = _differing(record, current) if replaces else {*touched, *derived}
     if not changed:
         return current
-    yield from check_unique(company_id, plan.entity_set, key, record, changed, statements)
+    yield from check_unique(
+        company_id, plan.entity_set, key, record, changed, statements, ledger.known
+    )
     number, at = ledger.take()
     stamp = kind.modified_at
     if stamp is not None and stamp.name not in given:
         record[stamp.name] = at
         changed.add(stamp.name)
     names = tuple([name for name in record if name in changed])
-    yield statements.writes.update(plan.entity_set, names).query(
-        company_id, key, number, *[record[name] for name in names]
-    )
+    values = (company_id, key, number, *[record[name] for name in names])
+    yield statements.writes.update(plan.entity_set, names).many((values,))
     ledger.note(number, plan.entity_set.name, key, UPDATE, plan.by)
-    return (number, *record.values())
+    row = (number, *record.values())
+    ledger.known.change(plan.entity_set, current, row)
+    return row
 
 
 def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
@@ -85,14 +91,22 @@ def check_unique(
     record: Mapping[str, Stored],
     changed: AbstractSet[str],
     statements: Statements,
+    known: Known,
 ) -> Steps:
     """Raise `Refusal` (409) if another record has the changed values of a unique rule."""
-    for rule in entity_set.type.unique:
+    kind = entity_set.type
+    for rule in kind.unique:
         values = [record[name] for name in rule.properties]
         if changed.isdisjoint(rule.properties) or (rule.blank_is_free and values == [""]):
             continue
-        rows = yield statements.writes.duplicate(entity_set, rule).query(company_id, key, *values)
-        if rows:
+        place = (entity_set.name, rule.properties, tuple(values))
+        if place in known:
+            holder = known[place]
+            is_taken = holder is not None and holder[kind.position[kind.key] + 1] != key
+        else:
+            duplicate = statements.writes.duplicate(entity_set, rule)
+            is_taken = bool((yield duplicate.query(company_id, key, *values)))
+        if is_taken:
             raise taken(entity_set, rule.name)
 
 

@@ -46,9 +46,10 @@ class CopyStep(msgspec.Struct, frozen=True):
 
 
 def copy_unit(
-    step: CopyStep, statements: Statements, _: Ledger
+    step: CopyStep, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], None]:
     """The unit of a step; raises `OperatorError` when the mark is not the one that it goes from."""
+    ledger.known.clear()
     copying, company_id = statements.copying, step.company_id
     rows = yield copying.hold_mark.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):

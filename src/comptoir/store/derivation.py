@@ -10,6 +10,7 @@ from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
+from comptoir.store.known import Known
 
 
 def derive(
@@ -19,6 +20,7 @@ def derive(
     given: Mapping[str, Stored],
     changed: AbstractSet[str],
     statements: Statements,
+    known: Known,
 ) -> Generator[Statement, list[Row], set[str]]:
     """Derive values in place, into a record to which the body has been applied.
 
@@ -34,7 +36,7 @@ def derive(
                 continue
             value: Stored | None = _computed(entity_set, record, rule)
         else:
-            value = yield from _followed(company_id, entity_set, record, rule, statements)
+            value = yield from _followed(company_id, entity_set, record, rule, statements, known)
         if value is not None and record[rule.target] != value:
             record[rule.target] = value
             derived.add(rule.target)
@@ -61,6 +63,7 @@ def _followed(
     record: Mapping[str, Stored],
     rule: Followed,
     statements: Statements,
+    known: Known,
 ) -> Generator[Statement, list[Row], Stored | None]:
     reference = record[rule.reference]
     if reference == "":
@@ -69,7 +72,19 @@ def _followed(
         # the record names itself, by values that are not stored yet
         own = all(record[name] == value for name, value in rule.only.items())
         return record[rule.value] if own else None
+    place = (entity_set.name, (rule.named_by,), (reference,))
+    if place in known:
+        return _value(entity_set, known[place], rule)
     prepared = statements.writes.followed(entity_set, rule)
     own_key = record[entity_set.type.key]
     rows = yield prepared.query(company_id, reference, own_key, *rule.only.values())
     return rows[0][0] if rows else None
+
+
+def _value(entity_set: EntitySet, named: Row | None, rule: Followed) -> Stored | None:
+    position = entity_set.type.position
+    if named is None or any(
+        named[position[name] + 1] != value for name, value in rule.only.items()
+    ):
+        return None
+    return named[position[rule.value] + 1]

@@ -15,6 +15,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
 from comptoir.sql.prepared import ManyQueries, Statement
 from comptoir.sql.service_tables import ServiceStatements
+from comptoir.store.known import Known
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -37,10 +38,14 @@ class LedgerMark(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """Numbers the changes of one company; refusals and no-ops take no number."""
+    """Numbers the changes of one company; refusals and no-ops take no number.
+
+    `known` is what the transaction knows of the company's records.
+    """
 
     def __init__(self, company_id: str, number: int, at: str) -> None:
         self.company_id = company_id
+        self.known = Known()
         self._number = number
         self._at = at
         self._changes: list[tuple[Stored, ...]] = []
@@ -86,7 +91,9 @@ class Ledger:
     def rewind(self, mark: LedgerMark) -> None:
         """Forget what a unit of work did that is rolled back."""
         self._number, self._at = mark.number, mark.at
-        del self._changes[mark.changes :]
+        if len(self._changes) > mark.changes:
+            del self._changes[mark.changes :]
+            self.known.clear()
 
     def closing(self, statements: ServiceStatements) -> Iterator[Statement]:
         """The statements that store the ledger at the end of the transaction."""

@@ -59,7 +59,14 @@ class Reading(Protocol):
 class Writing(Protocol):
     """Runs units of work."""
 
-    async def submit(self, company_id: str, factory: UnitFactory[T], *, alone: bool = False) -> T:
+    async def submit(
+        self,
+        company_id: str,
+        factory: UnitFactory[T],
+        *,
+        alone: bool = False,
+        plans: Sequence[WritePlan] = (),
+    ) -> T:
         """Run a unit and give its result once it is on the disk.
 
         Only a unit that is `alone` may be refused after a change of its own. Raises what the unit
@@ -181,13 +188,16 @@ class StatementStore(Store):
     @override
     async def write(self, plan: WritePlan) -> Written:
         return await self._writer.submit(
-            plan.company.id, partial(unit_of_work, plan, self._statements)
+            plan.company.id, partial(unit_of_work, plan, self._statements), plans=(plan,)
         )
 
     @override
     async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
         return await self._writer.submit(
-            plans[0].company.id, partial(group_of_work, plans, self._statements), alone=True
+            plans[0].company.id,
+            partial(group_of_work, plans, self._statements),
+            alone=True,
+            plans=plans,
         )
 
     @override

@@ -1,11 +1,12 @@
 """Units of work on their way to whoever commits them, and their outcomes on the way back."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar, cast
 
 from comptoir.errors import TOO_MANY_REQUESTS, Refusal
 from comptoir.plan.read import Row
+from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Statement
 from comptoir.store.ledger import Ledger
 
@@ -19,10 +20,11 @@ UnitFactory = Callable[[Ledger], Generator[Statement, list[Row], T]]
 class Job:
     """A unit of work that waits, the future of whoever waits for it, and its outcome.
 
-    One that is `alone` has its transaction to itself.
+    One that is `alone` has its transaction to itself. `plans` are the writes of which it consists,
+    if it does, so that a store may read ahead for many units at once.
     """
 
-    __slots__ = ("alone", "company_id", "factory", "fault", "future", "is_told", "result")
+    __slots__ = ("alone", "company_id", "factory", "fault", "future", "is_told", "plans", "result")
 
     def __init__(
         self,
@@ -31,8 +33,10 @@ class Job:
         future: asyncio.Future[None],
         *,
         alone: bool,
+        plans: Sequence[WritePlan],
     ) -> None:
         self.company_id = company_id
+        self.plans = plans
         self.factory = factory
         self.future = future
         self.alone = alone
@@ -56,7 +60,14 @@ class Submissions:
         self._waiting = 0
         self._loop = asyncio.get_running_loop()
 
-    async def submit(self, company_id: str, factory: UnitFactory[T], *, alone: bool = False) -> T:
+    async def submit(
+        self,
+        company_id: str,
+        factory: UnitFactory[T],
+        *,
+        alone: bool = False,
+        plans: Sequence[WritePlan] = (),
+    ) -> T:
         """Have a unit of work run and give its result once it is on the disk.
 
         Raises what the unit raises; `Refusal` 429 when too many wait, 503 when the transaction
@@ -69,7 +80,7 @@ class Submissions:
                 f"{self._waiting} writes are waiting already. Wait a second, then send it again.",
                 headers={"Retry-After": "1"},
             )
-        job = Job(company_id, factory, self._loop.create_future(), alone=alone)
+        job = Job(company_id, factory, self._loop.create_future(), alone=alone, plans=plans)
         self._waiting += 1
         self._accept(job)
         try:

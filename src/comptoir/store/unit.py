@@ -23,6 +23,7 @@ from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.change import CREATE, DELETE, change, check_unique, next_free, taken
 from comptoir.store.derivation import derive
+from comptoir.store.known import Known
 from comptoir.store.ledger import Ledger
 from comptoir.store.repeats import recall, recall_all, remember
 
@@ -91,15 +92,15 @@ def _create(
     plan: CreatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
     entity_set, kind, given = plan.entity_set, plan.entity_set.type, dict(plan.values.given)
-    existing: list[Row] = []
+    existing: Row | None = None
     if kind.key in given and not plan.values.key_is_made:
         sought = RecordPlan(entity_set, plan.company, given[kind.key])
-        existing = yield statements.reads.record(sought)
-    if existing:
-        _check_create_guard(plan, existing[0])
+        existing = yield from _record(sought, statements, ledger.known)
+    if existing is not None:
+        _check_create_guard(plan, existing)
     if plan.values.fault is not None:
         raise plan.values.fault
-    if existing:
+    if existing is not None:
         raise taken(entity_set, kind.key)
     for each in kind.properties:
         if each.numbered and each.name not in given:
@@ -111,21 +112,24 @@ def _create(
         )
     record = {each.name: given.get(each.name, each.type.default) for each in kind.properties}
     company_id, key = plan.company.id, record[kind.key]
-    yield from derive(company_id, entity_set, record, given, record.keys(), statements)
-    yield from check_unique(company_id, entity_set, key, record, record.keys(), statements)
+    known = ledger.known
+    yield from derive(company_id, entity_set, record, given, record.keys(), statements, known)
+    yield from check_unique(company_id, entity_set, key, record, record.keys(), statements, known)
     number, at = ledger.take()
     stamp = kind.modified_at
     if stamp is not None and stamp.name not in given:
         record[stamp.name] = at
-    yield statements.writes.insert(entity_set).query(company_id, number, *record.values())
+    row = (number, *record.values())
+    yield statements.writes.insert(entity_set).many(((company_id, *row),))
     ledger.note(number, entity_set.name, key, CREATE, plan.by)
-    return Written((number, *record.values()))
+    known.change(entity_set, None, row)
+    return Written(row)
 
 
 def _update(
     plan: UpdatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements)
+    current = yield from _guarded(plan, statements, ledger.known)
     if plan.values.fault is not None:
         raise plan.values.fault
     given = plan.values.given
@@ -136,20 +140,21 @@ def _update(
 def _delete(
     plan: DeletePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements)
+    current = yield from _guarded(plan, statements, ledger.known)
     kind = plan.entity_set.type
     key = current[kind.position[kind.key] + 1]
     number, _ = ledger.take()
-    yield statements.writes.delete(plan.entity_set).query(plan.company.id, key)
+    yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
     ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)
+    ledger.known.change(plan.entity_set, current, None)
     return Written(current)
 
 
 def _guarded(
-    plan: UpdatePlan | DeletePlan, statements: Statements
+    plan: UpdatePlan | DeletePlan, statements: Statements, known: Known
 ) -> Generator[Statement, list[Row], Row]:
     """The record, whose tag allows what is planned."""
-    current = yield from _current(plan, statements)
+    current = yield from _current(plan, statements, known)
     tag = opaque_tag(plan.company, current[0])
     if not plan.if_match.hold(tag):
         raise _changed(plan.company, current)
@@ -163,14 +168,15 @@ def _guarded(
 
 
 def _current(
-    plan: UpdatePlan | DeletePlan, statements: Statements
+    plan: UpdatePlan | DeletePlan, statements: Statements, known: Known
 ) -> Generator[Statement, list[Row], Row]:
     """The record as it stands in the transaction, wherever the path says that it is."""
     if not isinstance(plan.sought, Place):
-        rows = yield statements.reads.record(RecordPlan(plan.entity_set, plan.company, plan.sought))
-        if not rows:
+        sought = RecordPlan(plan.entity_set, plan.company, plan.sought)
+        current = yield from _record(sought, statements, known)
+        if current is None:
             raise no_record(plan.entity_set, plan.sought)
-        return rows[0]
+        return current
     search = find_record(plan.sought)
     try:
         page = next(search)
@@ -179,6 +185,17 @@ def _current(
     except StopIteration as end:
         found: Row = end.value
         return found
+
+
+def _record(
+    sought: RecordPlan, statements: Statements, known: Known
+) -> Generator[Statement, list[Row], Row | None]:
+    """A record as it stands in the transaction, None when there is none."""
+    place = (sought.entity_set.name, (sought.entity_set.type.key,), (sought.key,))
+    if place not in known:
+        rows = yield statements.reads.record(sought)
+        known[place] = rows[0] if rows else None
+    return known[place]
 
 
 def _changed(company: Company, current: Row) -> Refusal:

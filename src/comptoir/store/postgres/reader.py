@@ -19,7 +19,7 @@ from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
 from comptoir.store.postgres.pool import Pool
-from comptoir.store.postgres.session import drive, run_portion, run_query
+from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.protocol import Patience
 from comptoir.store.turns import SLICE, Turns
 
@@ -109,7 +109,7 @@ class Reader:
         """Run a unit that only reads to its end."""
         try:
             async with self._pool.lent() as connection:
-                return await drive(connection, unit)
+                return await Session(connection).drive(unit)
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 

@@ -43,12 +43,7 @@ class PostgresStore(StatementStore):
             most_waiting=settings.queued_scans,
             seconds=settings.scan_seconds,
         )
-        transactions = Transactions(
-            self._writes,
-            statements.tables,
-            statements.service,
-            lock_seconds=settings.lock_seconds,
-        )
+        transactions = Transactions(self._writes, statements, lock_seconds=settings.lock_seconds)
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
         open_moment = partial(postgres_moment, patient)

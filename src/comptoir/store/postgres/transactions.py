@@ -11,13 +11,14 @@ import asyncpg
 
 from comptoir.edm.temporal import INSTANT
 from comptoir.errors import DATABASE_UNREACHABLE, KEY_EXISTS, Refusal
-from comptoir.sql.service_tables import ServiceStatements
-from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.sql.statements import Statements
+from comptoir.sql.tables import COMPANY_ID
+from comptoir.store.ahead import read_ahead
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of, violated
 from comptoir.store.postgres.pool import Pool
-from comptoir.store.postgres.session import drive, run_query, run_statement
+from comptoir.store.postgres.session import Session
 from comptoir.store.submission import Job
 
 ATTEMPTS = 5
@@ -48,11 +49,8 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
 class Transactions:
     """Runs units of one company in a transaction."""
 
-    def __init__(
-        self, pool: Pool, tables: Tables, statements: ServiceStatements, *, lock_seconds: float
-    ) -> None:
+    def __init__(self, pool: Pool, statements: Statements, *, lock_seconds: float) -> None:
         self._pool = pool
-        self._tables = tables
         self._statements = statements
         self._begin = (
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
@@ -100,12 +98,17 @@ class Transactions:
             if is_cut(fault):
                 raise _NotBegun(fault) from fault
             raise
-        ledger = await self._open_ledger(connection, jobs[0].company_id)
+        session = Session(connection)
+        ledger = await self._open_ledger(session, jobs[0].company_id)
+        plans = [plan for job in jobs for plan in job.plans]
+        if len(plans) > 1:
+            known, statements = ledger.known, self._statements
+            await session.drive(read_ahead(ledger.company_id, plans, statements, known))
         for job in jobs:
             job.fault = None
             mark = ledger.mark()
             try:
-                job.result = await drive(connection, job.factory(ledger))
+                job.result = await session.drive(job.factory(ledger))
             except FAULTS:
                 raise
             except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
@@ -115,8 +118,9 @@ class Transactions:
                     return fault
                 job.fault = fault
                 ledger.rewind(mark)
-        for statement in ledger.closing(self._statements):
-            await run_statement(connection, statement)
+        for statement in ledger.closing(self._statements.service):
+            await session.run(statement)
+        await session.flush()
         try:
             await connection.execute("COMMIT")
         except FAULTS as fault:
@@ -125,8 +129,8 @@ class Transactions:
             raise
         return None
 
-    async def _open_ledger(self, connection: Connection, company_id: str) -> Ledger:
-        rows = await run_query(connection, self._statements.ledger.query(company_id))
+    async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
+        rows = await session.run(self._statements.service.ledger.query(company_id))
         # a company that is being created has no ledger yet
         number, at = rows[0] if rows else (0, INSTANT.default)
         return Ledger(company_id, int(number), str(at))
@@ -159,15 +163,16 @@ class Transactions:
             try:
                 await connection.execute(self._begin)
                 # the lock is free when the transaction in doubt has ended, in whatever way
-                await self._open_ledger(connection, company_id)
-                query = self._statements.changes.query(company_id, last.number - 1, 1)
-                rows = await run_query(connection, query)
+                session = Session(connection)
+                await self._open_ledger(session, company_id)
+                query = self._statements.service.changes.query(company_id, last.number - 1, 1)
+                rows = await session.run(query)
             finally:
                 await _roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
 
     def _taken(self, fault: asyncpg.UniqueViolationError) -> Refusal:
-        names = self._tables.names_of_unique(violated(fault))
+        names = self._statements.tables.names_of_unique(violated(fault))
         target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
         return Refusal(
             KEY_EXISTS,

@@ -6,9 +6,11 @@ is told, refusals included, before the transaction in which it was decided has e
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from typing import TypeVar
 
 from comptoir.errors import Refusal
+from comptoir.plan.write import WritePlan
 from comptoir.store import submission
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.submission import Job, Submissions, UnitFactory
@@ -25,9 +27,16 @@ class Writer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._submissions = Submissions(self._accept, most_waiting)
 
-    async def submit(self, company_id: str, factory: UnitFactory[T], *, alone: bool = False) -> T:
+    async def submit(
+        self,
+        company_id: str,
+        factory: UnitFactory[T],
+        *,
+        alone: bool = False,
+        plans: Sequence[WritePlan] = (),
+    ) -> T:
         """Run a unit of work as `Submissions.submit` does."""
-        return await self._submissions.submit(company_id, factory, alone=alone)
+        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
 
     async def stop(self) -> None:
         """Commit what waits."""

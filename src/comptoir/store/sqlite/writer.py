@@ -8,6 +8,7 @@ decided has ended: a client never acts on what a failed commit takes back.
 import asyncio
 import logging
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
@@ -15,6 +16,7 @@ from typing import TypeVar
 
 from comptoir.edm.temporal import INSTANT
 from comptoir.errors import KEY_EXISTS, Refusal
+from comptoir.plan.write import WritePlan
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store import submission
@@ -43,9 +45,16 @@ class Writer:
         self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
         self._thread.start()
 
-    async def submit(self, company_id: str, factory: UnitFactory[T], *, alone: bool = False) -> T:
+    async def submit(
+        self,
+        company_id: str,
+        factory: UnitFactory[T],
+        *,
+        alone: bool = False,
+        plans: Sequence[WritePlan] = (),
+    ) -> T:
         """Run a unit of work as `Submissions.submit` does; each has a savepoint, `alone` or not."""
-        return await self._submissions.submit(company_id, factory, alone=alone)
+        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
 
     async def stop(self) -> None:
         """Commit what waits, then end the thread and close the connection."""

@@ -1,0 +1,178 @@
+"""Writes that come at once: each sees what those before it did, though they share a transaction."""
+
+from collections.abc import Mapping
+
+import httpx
+import pytest
+
+from support.client import Record, record, tag_of
+from support.office import Company
+
+CONTACTS = "contactsExt"
+UNITS = "unitsOfMeasureExt"
+ANY = {"If-Match": "*"}
+
+
+class Writes:
+    """Writes of a company, sent at once, in order."""
+
+    def __init__(self, company: Company) -> None:
+        self._company = company
+        self._requests: list[httpx.Request] = []
+
+    def post(self, resource: str, **body: object) -> None:
+        self._add("POST", resource, body, {"If-None-Match": "*"} if resource == UNITS else {})
+
+    def patch(self, path: str, /, tag: str = "*", **body: object) -> None:
+        self._add("PATCH", path, body, {"If-Match": tag})
+
+    def delete(self, path: str) -> None:
+        self._add("DELETE", path, None, ANY)
+
+    def send(self) -> list[httpx.Response]:
+        # once a company is known, nothing comes between the requests and their transaction
+        self._company.listed(UNITS)
+        return self._company.carrier.send_all(self._requests)
+
+    def statuses(self) -> list[int]:
+        return [each.status_code for each in self.send()]
+
+    def _add(
+        self, method: str, path: str, body: Mapping[str, object] | None, headers: Mapping[str, str]
+    ) -> None:
+        self._requests.append(self._company.build(method, path, body=body, headers=headers))
+
+
+@pytest.fixture
+def writes(company: Company) -> Writes:
+    return Writes(company)
+
+
+def create(company: Company, **body: object) -> Record:
+    return record(company.post(CONTACTS, {"displayName": "Somebody", **body}), 201)
+
+
+def path_of(contact: Record) -> str:
+    return f"{CONTACTS}({contact['id']})"
+
+
+def test_of_updates_with_one_tag_one_is_done(company: Company, writes: Writes) -> None:
+    contact = path_of(create(company))
+    tag = tag_of(company.get(contact))
+    for number in range(8):
+        writes.patch(contact, tag, city=f"City {number}")
+
+    done, *refused = writes.send()
+
+    assert done.status_code == 200
+    assert {each.status_code for each in refused} == {412}
+    assert {tag_of(done) in each.json()["error"]["message"] for each in refused} == {True}
+    assert company.record(contact)["city"] == "City 0"
+
+
+def test_updates_of_one_record_are_done_in_order(company: Company, writes: Writes) -> None:
+    contact = path_of(create(company))
+    for number in range(6):
+        writes.patch(contact, **{"city" if number % 2 else "state": f"{number}"})
+
+    answers = writes.send()
+
+    assert [each.status_code for each in answers] == [200] * 6
+    shown = [(record(each)["state"], record(each)["city"]) for each in answers]
+    assert shown == [("0", ""), ("0", "1"), ("2", "1"), ("2", "3"), ("4", "3"), ("4", "5")]
+    last = company.get(contact)
+    assert (record(last)["state"], record(last)["city"]) == ("4", "5")
+    assert [tag_of(last)] == [tag_of(each) for each in answers[-1:]]
+    assert [each.number for each in company.changes()] == list(range(1, 8))
+
+
+def test_a_name_that_was_just_changed_is_followed(company: Company, writes: Writes) -> None:
+    firms = [
+        create(company, type="Company", number=f"C{n}", displayName=f"Old {n}") for n in (1, 2)
+    ]
+    people = [path_of(create(company, companyNumber=f"C{n}")) for n in (1, 2, 1)]
+    before, changed, after = people
+    writes.patch(before, city="Here")
+    writes.patch(path_of(firms[0]), displayName="New 1")
+    writes.patch(changed, companyNumber="C1")
+    writes.patch(after, city="There")
+
+    assert writes.statuses() == [200] * 4
+
+    assert [company.record(each)["companyName"] for each in people] == ["Old 1", "New 1", "New 1"]
+
+
+def test_a_number_that_was_just_given_to_another_is_followed(
+    company: Company, writes: Writes
+) -> None:
+    first, second = (
+        create(company, type="Company", number=f"C{n}", displayName=f"Name {n}") for n in (1, 2)
+    )
+    people = [path_of(create(company, companyNumber=f"C{n}")) for n in (1, 2)]
+    writes.patch(path_of(first), number="C3")
+    writes.patch(path_of(second), number="C1")
+    for person in people:
+        writes.patch(person, city="There")
+
+    assert writes.statuses() == [200] * 4
+
+    # nobody has the number C2 any more, so that name stays as it was
+    assert [company.record(each)["companyName"] for each in people] == ["Name 2", "Name 2"]
+
+
+def test_a_contact_that_is_no_company_any_more_is_not_followed(
+    company: Company, writes: Writes
+) -> None:
+    firm = create(company, type="Company", number="C1", displayName="Firm")
+    create(company, type="Company", number="C2", displayName="Other")
+    people = [path_of(create(company, city=f"{n}")) for n in range(2)]
+    writes.patch(path_of(firm), type="Person")
+    for person, number in zip(people, ("C1", "C2"), strict=True):
+        writes.patch(person, companyNumber=number)
+
+    assert writes.statuses() == [200] * 3
+
+    assert [company.record(each)["companyName"] for each in people] == ["", "Other"]
+
+
+def test_a_number_is_free_once_it_was_given_up_and_taken_once_it_was_taken(
+    company: Company, writes: Writes
+) -> None:
+    contact = path_of(create(company, number="A"))
+    writes.post(CONTACTS, displayName="too early", number="A")
+    writes.patch(contact, number="B")
+    writes.post(CONTACTS, displayName="in time", number="A")
+    writes.post(CONTACTS, displayName="too late", number="B")
+    writes.post(CONTACTS, displayName="first", number="C")
+    writes.post(CONTACTS, displayName="second", number="C")
+
+    assert writes.statuses() == [409, 200, 201, 409, 201, 409]
+
+    names = {each["number"]: each["displayName"] for each in company.listed(CONTACTS)}
+    assert names == {"A": "in time", "B": "Somebody", "C": "first"}
+
+
+def test_a_record_that_was_just_deleted_is_not_there(company: Company, writes: Writes) -> None:
+    contact = create(company, number="A")
+    writes.patch(path_of(contact), city="Here")
+    writes.delete(path_of(contact))
+    writes.patch(path_of(contact), city="Nowhere")
+    writes.post(CONTACTS, id=contact["id"], displayName="Anew", number="A")
+    writes.patch(path_of(contact), city="There")
+
+    assert writes.statuses() == [200, 204, 404, 201, 200]
+
+    found = company.record(path_of(contact))
+    assert (found["displayName"], found["city"], found["number"]) == ("Anew", "There", "A")
+
+
+def test_a_key_is_taken_once(company: Company, writes: Writes) -> None:
+    writes.post(UNITS, code="PCS", displayName="first")
+    writes.post(UNITS, code="KG", displayName="other")
+    writes.post(UNITS, code="PCS", displayName="second")
+    writes.patch(f"{UNITS}('PCS')", displayName="changed")
+
+    assert writes.statuses() == [201, 201, 412, 200]
+
+    names = {each["code"]: each["displayName"] for each in company.listed(UNITS)}
+    assert names == {"KG": "other", "PCS": "changed"}
