@@ -15,13 +15,9 @@ from cli.command import Command
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.store.postgres.connection import check_server, connect
-from support.postgres import LOOPBACK, Databases
+from support.postgres import LOOPBACK, Databases, name_of
 
 COMMANDS = (("migrate",), ("company", "list"))
-
-
-def name_of(url: str) -> str:
-    return urlsplit(url).path.removeprefix("/")
 
 
 def fault(command: Command, url: str) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -11,7 +10,7 @@ from comptoir.config import Settings
 from comptoir.errors import Refusal
 from comptoir.store.postgres.connection import Connection, connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
-from support.postgres import Databases
+from support.postgres import Databases, name_of
 
 STATES = {
     "53100": "Internal_DatabaseFull",
@@ -101,7 +100,7 @@ def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
 
 
 def test_a_connection_that_is_cut_is_told(postgres_server: Databases, postgres_url: str) -> None:
-    name = urlsplit(postgres_url).path[1:]
+    name = name_of(postgres_url)
 
     async def cut(connection: Connection) -> None:
         pid = connection.get_server_pid()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -22,7 +21,8 @@ from comptoir.store.postgres.migrating import LOCK
 from comptoir.store.schema import LIKENESS_INDEX, alembic_config, revisions, state_of
 from comptoir.store.urls import is_postgres, shown
 from support.databases import in_database
-from support.postgres import Databases
+from support.postgres import Databases, name_of
+from support.refusals import refusal
 from support.service import Service
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
@@ -229,6 +229,33 @@ def test_only_migrate_changes_a_schema_on_a_server(postgres_url: str) -> None:
     assert in_database(postgres_url, state_of).revision == "0003"
 
 
+def test_a_service_waits_until_its_database_has_the_schema(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    with Service(lambda *_: postgres_url, tmp_path) as service:
+        refused(service, "Internal_DatabaseNotReady")
+        migrated(postgres_url)
+        assert service.client.listed("companies") == []
+
+
+def test_a_service_that_is_too_old_for_its_database_refuses(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    migrated(postgres_url)
+    renumber(postgres_url, "9999", serves="9999")
+    with Service(lambda *_: postgres_url, tmp_path) as service:
+        refused(service, "Internal_DatabaseNotReady")
+
+
+def refused(service: Service, code: str) -> None:
+    """Readiness and requests, several at once, are refused and told when to come again."""
+    assert service.origin.get("readyz").status_code == 503
+    several = [service.client.build("GET", "companies") for _ in range(5)]
+    for answer in service.send_all(several):
+        refusal(answer, code)
+        assert int(answer.headers["Retry-After"]) > 0
+
+
 def test_ten_processes_migrate_at_once(empty: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", TEN, empty], capture_output=True, text=True, check=False
@@ -240,10 +267,6 @@ def test_ten_processes_migrate_at_once(empty: str) -> None:
     assert {line for line in lines if line not in done} <= {
         f"{shown(empty)}: another process migrates it. Waiting until that is done."
     }
-
-
-def name_of(url: str) -> str:
-    return urlsplit(url).path[1:]
 
 
 def test_a_migration_that_waits_for_another_says_so(postgres_url: str) -> None:

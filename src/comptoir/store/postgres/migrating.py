@@ -156,7 +156,7 @@ async def opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator
     except DBAPIError as fault:
         cause = _cause(fault)
         if isinstance(cause, FAULTS):
-            raise operator_error_of(url, cause) from fault
+            raise operator_error_of(url, cause) from cause
         raise OperatorError(f"cannot use the database {shown(url)}: {fault.orig}.") from fault
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault

@@ -8,6 +8,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.statements import postgres_statements
 from comptoir.store.postgres.connection import connect
+from comptoir.store.postgres.gate import Gate
 from comptoir.store.postgres.moment import LONGEST_SECONDS, postgres_moment
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
@@ -31,7 +32,7 @@ class PostgresStore(StatementStore):
     def __init__(self, settings: Settings, model: Model) -> None:
         statements = postgres_statements(model)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        opened = partial(connecting, command_seconds=COMMAND_SECONDS)
+        opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = Pool(opened, reading, settings.connect_seconds)
