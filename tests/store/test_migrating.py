@@ -20,7 +20,7 @@ from comptoir.store.migrate import make_ready, migrate
 from comptoir.store.postgres.migrating import LOCK
 from comptoir.store.schema import LIKENESS_INDEX, alembic_config, revisions, state_of
 from comptoir.store.urls import is_postgres, shown
-from support.databases import in_database
+from support.databases import in_database, run_sql
 from support.postgres import Databases, name_of
 from support.refusals import refusal
 from support.service import Service
@@ -73,11 +73,8 @@ def migrated(url: str) -> tuple[str, list[str]]:
 
 
 def run(url: str, *statements: str) -> None:
-    def work(connection: Connection) -> None:
-        for each in statements:
-            connection.execute(text(each))
-
-    in_database(url, work)
+    for each in statements:
+        run_sql(url, each)
 
 
 def insert(connection: Connection, table: str, given: Mapping[str, str | int]) -> None:
