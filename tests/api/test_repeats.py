@@ -1,6 +1,5 @@
 """Repeatable requests (OASIS Repeatable Requests 1.0): done once, however often they come."""
 
-import sqlite3
 from collections.abc import Mapping
 from datetime import timedelta
 
@@ -8,8 +7,8 @@ import httpx
 import pytest
 
 from comptoir.store.repeats import FORGOTTEN
-from comptoir.store.sqlite.connection import database_path
 from support.client import Record, record, tag_of
+from support.databases import run_sql
 from support.office import Company
 from support.refusals import refusal
 from support.repeats import essence, repeatable, result
@@ -274,14 +273,12 @@ def test_old_writes_are_forgotten_a_few_at_a_time(company: Company, service: Ser
     """Else the table would grow for ever."""
     for number in range(3 * FORGOTTEN):
         company.post("shippingAgentsExt", {"code": f"{number}"}, repeatable())
-    count = "SELECT count(*) FROM repeats WHERE company_id = ?"
-    left: list[int] = []
-    with sqlite3.connect(database_path(service.settings.database)) as database:
-        database.execute("UPDATE repeats SET at = '2020-01-01T00:00:00.000Z'")
-        database.commit()
-        for number in range(4):
-            company.post("itemsExt", {"number": f"{number}"}, repeatable())
-            left += database.execute(count, (company.id,)).fetchone()
-    database.close()
+    url = service.settings.database
+    run_sql(url, "UPDATE repeats SET at = '2020-01-01T00:00:00.000Z'")
+    left: list[object] = []
+    for number in range(4):
+        company.post("itemsExt", {"number": f"{number}"}, repeatable())
+        count = "SELECT count(*) FROM repeats WHERE company_id = :company"
+        left += [held for (held,) in run_sql(url, count, company=company.id)]
 
     assert left == [2 * FORGOTTEN + 1, FORGOTTEN + 2, 3, 4]

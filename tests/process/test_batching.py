@@ -3,7 +3,6 @@
 import http.client
 import select
 import socket
-import sqlite3
 import statistics
 import time
 from collections.abc import Sequence
@@ -14,10 +13,10 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from comptoir.store.sqlite.connection import database_path
 from process.conftest import StartServer
 from support.batches import HTTP, MULTIPART, Entry, multipart, parts, replies, send_documents
 from support.client import Page
+from support.databases import writes_held
 from support.office import Company
 from support.server import Server
 from support.wire import head, read_answer, send
@@ -142,20 +141,20 @@ def test_a_batch_that_a_stop_overtakes_tells_what_was_done(
     company = server.new_company()
     content_type = "application/json" if is_json else MULTIPART
     body = msgspec.json.encode({"requests": ENTRIES}) if is_json else THREE.encode()
-    database = sqlite3.connect(database_path(server.settings.database), isolation_level=None)
-    with closing(database):
-        database.execute("BEGIN IMMEDIATE")
-        with begin(server, company, content_type, body) as connection:
-            # the service has begun to read what was sent before it hears of the stop
-            assert server.client.get("companies").status_code == 200
-            server.ask_to_stop()
-            told_early, _, _ = select.select([connection], [], [], 2 * server.settings.stop_seconds)
-            assert told_early == []
+    with (
+        writes_held(server.settings.database) as let_go,
+        begin(server, company, content_type, body) as connection,
+    ):
+        # the service has begun to read what was sent before it hears of the stop
+        assert server.client.get("companies").status_code == 200
+        server.ask_to_stop()
+        told_early, _, _ = select.select([connection], [], [], 2 * server.settings.stop_seconds)
+        assert told_early == []
 
-            database.rollback()
+        let_go()
 
-            answer = read_answer(connection)
-            server.wait()
+        answer = read_answer(connection)
+        server.wait()
     answered = replies(answer) if is_json else parts(answer)
     statuses = [each.status for each in answered]
     assert statuses == ([201, 201, 201] if is_json else [201, 503, 503])

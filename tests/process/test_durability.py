@@ -2,12 +2,15 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from comptoir.catalog import MODEL
 from comptoir.store.sqlite.connection import connect, database_path, durability
 from process.conftest import StartServer
 from support.client import record
+from support.databases import FreshDatabase
 from support.office import Company
 from support.spread import Spread
 from support.writers import DELETED, Work, Writers
@@ -104,9 +107,11 @@ def test_the_next_write_after_a_kill_takes_the_next_number(start_server: StartSe
     assert [change.number for change in company.changes()] == [1, 2]
 
 
-def test_the_writer_waits_for_the_disk(start_server: StartServer) -> None:
+def test_the_writer_of_sqlite_waits_for_the_disk(
+    fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
     """Write-ahead log and FULL: what the service's own connections report, not what we set."""
-    path = database_path(start_server().settings.database)
+    path = database_path(fresh_sqlite(tmp_path, MODEL))
     connection = connect(path, writes=True, lock_seconds=5)
     try:
         assert durability(connection) == {"journal_mode": "wal", "synchronous": 2}

@@ -1,4 +1,7 @@
-"""Between the receipt of an update and its 200, the write-ahead log reaches the disk."""
+"""Between the receipt of an update and its 200, the write-ahead log reaches the disk.
+
+This is about SQLite, for which the service itself writes it; PostgreSQL's own processes do so.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +11,7 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record, tag_of
+from support.databases import ON_SQLITE
 from support.patience import until
 from support.programs import needed
 
@@ -48,6 +52,7 @@ def ended(trace: Path, process: int) -> str | None:
     return text if end is not None else None
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_log_is_on_the_disk_before_the_answer_is_sent(
     workers: int, start_server: StartServer, tmp_path: Path

@@ -2,15 +2,14 @@
 
 import select
 import socket
-import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
 import msgspec
 import pytest
 
-from comptoir.store.sqlite.connection import database_path
 from process.conftest import StartServer
 from support.client import record
+from support.databases import writes_held
 from support.office import Company
 from support.patience import until
 from support.server import Server
@@ -109,15 +108,16 @@ def test_a_write_that_a_stop_overtakes_is_answered_by_its_outcome(
     server = start_server(stop_seconds=1.0)
     company = server.new_company()
     body = b'{"code": "A"}'
-    database = sqlite3.connect(database_path(server.settings.database), isolation_level=None)
-    with closing(database), begin(server, company, body) as connection:
-        database.execute("BEGIN IMMEDIATE")
+    with (
+        writes_held(server.settings.database) as let_go,
+        begin(server, company, body) as connection,
+    ):
         send(connection, body)
         server.ask_to_stop()
         told_early, _, _ = select.select([connection], [], [], 2 * server.settings.stop_seconds)
         assert told_early == []
 
-        database.rollback()
+        let_go()
 
         assert record(read_answer(connection), 201)["code"] == "A"
         server.wait()

@@ -9,6 +9,7 @@ from typing import TypeVar
 from zlib import crc32
 
 import asyncpg
+import pytest
 from alembic.autogenerate import produce_migrations
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
@@ -73,6 +74,9 @@ class FreshPostgres:
 
 FRESH = ("sqlite", "postgres")
 """The databases; whatever is added here, the whole suite runs on."""
+
+ON_SQLITE = pytest.mark.parametrize("fresh_database", ["sqlite"], indirect=True)
+"""For a test that is about SQLite alone, or that proves nothing about the database."""
 
 
 def bring(url: str, model: Model) -> None:

@@ -1,27 +1,41 @@
-"""The statements that a service in this process gives its database, as SQLite reports them."""
+"""The statements that a service in this process gives its database, as the drivers report them."""
 
 import gc
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+
+from asyncpg import Connection, Record
+from asyncpg.connection import LoggedQuery
 
 
 @contextmanager
 def traced() -> Iterator[list[str]]:
     """The statements that begin within the block, on connections that are open when it begins."""
     statements: list[str] = []
-    connections = [each for each in gc.get_objects() if isinstance(each, sqlite3.Connection)]
-    is_open = [each for each in connections if _trace(each, statements)]
-    try:
+    with ExitStack() as ends:
+        for each in gc.get_objects():
+            if isinstance(each, sqlite3.Connection):
+                _trace_sqlite(each, statements, ends)
+            elif isinstance(each, Connection) and not each.is_closed():
+                _trace_postgres(each, statements, ends)
         yield statements
-    finally:
-        for each in is_open:
-            each.set_trace_callback(None)
 
 
-def _trace(connection: sqlite3.Connection, statements: list[str]) -> bool:
+def _trace_sqlite(connection: sqlite3.Connection, statements: list[str], ends: ExitStack) -> None:
     try:
         connection.set_trace_callback(statements.append)
     except sqlite3.ProgrammingError:
-        return False
-    return True
+        # it is closed
+        return
+    ends.callback(connection.set_trace_callback, None)
+
+
+def _trace_postgres(
+    connection: "Connection[Record]", statements: list[str], ends: ExitStack
+) -> None:
+    def note(query: LoggedQuery) -> None:
+        statements.append(query.query)
+
+    connection.add_query_logger(note)
+    ends.callback(connection.remove_query_logger, note)
