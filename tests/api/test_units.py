@@ -5,16 +5,22 @@ Units that wait together share a transaction, so these go to a store at once.
 
 import asyncio
 from collections.abc import Sequence
+from uuid import uuid4
 
 from comptoir.app import open_store
+from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import KEY_EXISTS, Refusal
+from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
 from comptoir.plan.load import LoadPlan
+from comptoir.response.answer import Answer
+from comptoir.service import Service
 from comptoir.store.bulk import Loaded
+from support.groups import Part, request_of
 from support.office import Company
-from support.service import Service
+from support.service import Service as InProcess
 
 COUNT = 40
+AGENTS = "shippingAgentsExt"
 
 
 async def loaded_at_once(
@@ -30,21 +36,55 @@ async def loaded_at_once(
 
 def unit(company: Company, *codes: str) -> LoadPlan:
     """The unit that creates shipping agents with these codes."""
-    return company.office.plan(company.stored, "shippingAgentsExt", [{"code": c} for c in codes])
+    return company.office.plan(company.stored, AGENTS, [{"code": c} for c in codes])
 
 
-def test_closing_a_store_finishes_what_it_accepted(company: Company, service: Service) -> None:
+def test_closing_a_store_finishes_what_it_accepted(company: Company, service: InProcess) -> None:
     plans = [unit(company, f"{number}a", f"{number}b") for number in range(COUNT)]
 
     outcomes = company.office.wait(loaded_at_once(service.settings, plans))
 
     assert outcomes == [Loaded(inserted=2)] * COUNT
-    assert len(company.listed("shippingAgentsExt")) == 2 * COUNT
+    assert len(company.listed(AGENTS)) == 2 * COUNT
     assert len(company.changes()) == 2 * COUNT
 
 
+async def around(
+    company: Company, settings: Settings, plan: LoadPlan, *parts: Part
+) -> list[object]:
+    """Send the first part, give a load to the same store, send the rest, all of them at once."""
+    store = open_store(settings)
+    try:
+        service = Service(MODEL, store, settings)
+        await store.company(company.id)
+        first, *rest = (service.handle(request_of(company, part)) for part in parts)
+        return await asyncio.gather(first, store.load(plan), *rest, return_exceptions=True)
+    finally:
+        await store.close()
+
+
+def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -> None:
+    key = str(uuid4())
+    row = {"id": key, "code": "LOADED", "name": "loaded"}
+    plan = company.office.plan(company.stored, AGENTS, [row])
+    change = Part("PATCH", f"{AGENTS}({key})", {"name": "changed"}, {"If-Match": "*"})
+    create = Part("POST", AGENTS, {"code": "LOADED"})
+
+    early, loaded, changed, created = company.office.wait(
+        around(company, service.settings, plan, change, change, create)
+    )
+
+    assert isinstance(early, Refusal)
+    assert early.kind is RECORD_NOT_FOUND
+    assert loaded == Loaded(inserted=1)
+    assert isinstance(changed, Answer)
+    assert isinstance(created, Refusal)
+    assert created.kind is KEY_EXISTS
+    assert [each["name"] for each in company.listed(AGENTS)] == ["changed"]
+
+
 def test_a_refused_unit_leaves_no_trace_and_its_neighbours_are_done(
-    company: Company, service: Service
+    company: Company, service: InProcess
 ) -> None:
     """Every second unit breaks a unique rule with its last row, when others have been inserted."""
     plans: list[LoadPlan] = []
@@ -58,9 +98,9 @@ def test_a_refused_unit_leaves_no_trace_and_its_neighbours_are_done(
     for outcome in outcomes[1::2]:
         assert isinstance(outcome, Refusal)
         assert outcome.kind is KEY_EXISTS
-    codes = sorted(str(each["code"]) for each in company.listed("shippingAgentsExt"))
+    codes = sorted(str(each["code"]) for each in company.listed(AGENTS))
     assert codes == sorted(f"{number}{letter}" for number in range(COUNT) for letter in "ab")
     changes = company.changes()
     assert [change.number for change in changes] == list(range(1, 2 * COUNT + 1))
-    ids = {each["id"] for each in company.listed("shippingAgentsExt")}
+    ids = {each["id"] for each in company.listed(AGENTS)}
     assert {change.record for change in changes} == ids

@@ -1,7 +1,7 @@
 """Atomic groups of writes, given to a service of one's own over a company's database."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -54,6 +54,12 @@ async def _run(company: Company, settings: Settings, parts: Sequence[Part]) -> l
 async def _add(
     group: AtomicGroup, company: Company, part: Part, paths: Sequence[str]
 ) -> str | None:
+    path = part.path.format(*paths) if part.path.startswith("{") else part.path
+    return await group.add(request_of(company, replace(part, path=path)))
+
+
+def request_of(company: Company, part: Part) -> Request:
+    """The request of a part whose path is known, for a service that is spoken to directly."""
     content = part.body if isinstance(part.body, bytes) else msgspec.json.encode(part.body)
 
     async def read_body() -> bytes:
@@ -63,16 +69,13 @@ async def _add(
         return await rows
 
     headers = {"content-type": "application/json", **part.headers}
-    path = part.path.format(*paths) if part.path.startswith("{") else part.path
     under = f"/companies({part.company or company.id})/"
-    return await group.add(
-        Request(
-            method=part.method,
-            path=path if path.startswith("/") else under + path,
-            query="",
-            headers={name.lower().encode(): value.encode() for name, value in headers.items()},
-            principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
-            read_body=read_body,
-            patience=patience,
-        )
+    return Request(
+        method=part.method,
+        path=part.path if part.path.startswith("/") else under + part.path,
+        query="",
+        headers={name.lower().encode(): value.encode() for name, value in headers.items()},
+        principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
+        read_body=read_body,
+        patience=patience,
     )
