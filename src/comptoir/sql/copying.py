@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Column, Table, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import Column, Table, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.entity import UniqueRule
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare
+from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert
 from comptoir.sql.tables import COMPANY_ID, Tables
 
 
@@ -111,8 +111,7 @@ class CopyStatements:
 
     def _add(self, table: Table) -> Prepared:
         names = [COMPANY_ID, *(column.name for column in _others(table))]
-        values = {name: named(f"set_{name}") for name in names}
-        return self._made(insert(table).values(values), *(f"set_{name}" for name in names))
+        return prepare_insert(table, names, self._compiler)
 
     def _whole(self, table: Table, entity_set: EntitySet | None) -> Whole:
         columns = _others(table)

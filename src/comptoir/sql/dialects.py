@@ -49,3 +49,5 @@ class Dialect:
     index: SearchIndex
     no_limit: ColumnElement[int] | None = None
     """What a LIMIT says that limits nothing, where an OFFSET cannot stand alone."""
+    arrays: bool = False
+    """Whether a value that is bound may be an array."""

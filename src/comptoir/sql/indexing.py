@@ -7,7 +7,7 @@ from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.prepared import Prepared, constant, named, prepare, whole
+from comptoir.sql.prepared import Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.searches import SCOPE_SIZE, as_key, folded, layout, logged_set
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
@@ -176,6 +176,4 @@ class IndexStatements:
 
     def _add_document(self) -> Prepared:
         documents = self._tables.search_documents
-        names = [column.name for column in documents.columns]
-        values = {name: named(f"set_{name}") for name in names}
-        return self._made(insert(documents).values(values), *(f"set_{name}" for name in names))
+        return prepare_insert(documents, [each.name for each in documents.columns], self._compiler)

@@ -10,8 +10,10 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Integer,
+    Table,
     Text,
     bindparam,
+    insert,
     literal_column,
 )
 from sqlalchemy.engine import Compiled, Dialect
@@ -32,6 +34,10 @@ _SLOT = "slot_"
 _keeping = Lock()
 
 
+Value = Stored | Sequence[Stored | None] | None
+"""What is bound to a place: a value, or an array of values where the database takes one."""
+
+
 class Query(msgspec.Struct, frozen=True, gc=False):
     """A statement and the values for its places: what a session runs.
 
@@ -39,8 +45,41 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     """
 
     text: str
-    values: Sequence[Stored | None]
+    values: Sequence[Value]
     costly: bool = False
+
+
+class Copying(msgspec.Struct, frozen=True):
+    """Many rows can be streamed into a table: its name, and the column of each of their values."""
+
+    table: str
+    columns: tuple[str, ...]
+
+
+class Staging(msgspec.Struct, frozen=True):
+    """A statement that does for many rows at once what another does for one: it takes arrays.
+
+    `sources` says which of a row's values goes to each place. At the place `shared` is a value that
+    all rows have, and at every other one an array of the values of all rows; at `key` are those by
+    which each row of values finds what it is for.
+    """
+
+    text: str
+    sources: tuple[int, ...]
+    shared: int
+    key: int
+
+    def takes(self, rows: Sequence[Sequence[Stored | None]]) -> bool:
+        """Whether no two of the rows are for the same: which of them came last would be lost."""
+        source = self.sources[self.key]
+        return len({row[source] for row in rows}) == len(rows)
+
+    def query(self, rows: Sequence[Sequence[Stored | None]]) -> Query:
+        """The statement with some rows of values."""
+        columns = list(zip(*rows, strict=True))
+        values: list[Value] = [columns[source] for source in self.sources]
+        values[self.shared] = rows[0][self.sources[self.shared]]
+        return Query(self.text, values)
 
 
 Convert = Callable[[str], str]
@@ -50,13 +89,15 @@ Convert = Callable[[str], str]
 class Prepared(msgspec.Struct, frozen=True, gc=False):
     """A statement's text and, for each place in it, the number of the value that goes there.
 
-    `conversions` are those of the values at some of the places.
+    `conversions` are those of the values at some of the places. `together` is another way to run it
+    with many rows of values.
     """
 
     text: str
     places: tuple[int, ...]
     costly: bool = False
     conversions: tuple[tuple[int, Convert], ...] = ()
+    together: Copying | Staging | None = None
 
     def bind(self, values: Sequence[Stored | None]) -> tuple[Stored | None, ...]:
         """Put a request's values in the order of the statement's places."""
@@ -70,15 +111,24 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
         return Query(self.text, self.bind(values), self.costly)
 
     def many(self, rows: Iterable[Sequence[Stored]]) -> "ManyQueries":
-        """The statement with many rows of values."""
-        return ManyQueries(self.text, [self.bind(row) for row in rows])
+        """The statement with many rows of values, all of one company."""
+        return ManyQueries(self.text, [self.bind(row) for row in rows], self.together)
+
+    def many_columns(self, columns: Sequence[Iterable[Stored]]) -> "ManyQueries":
+        """The statement with many rows of values, by column; none of them is converted."""
+        ordered = [columns[place] for place in self.places]
+        return ManyQueries(self.text, list(zip(*ordered, strict=True)), self.together)
 
 
 class ManyQueries(msgspec.Struct, frozen=True):
-    """One statement for many rows of values; it returns no rows."""
+    """One statement for some rows of values, of one company; it returns no rows.
+
+    `together` is a way to run it with all of them at once, for databases that can.
+    """
 
     text: str
     rows: Sequence[Sequence[Stored | None]]
+    together: Copying | Staging | None = None
 
 
 Statement = Query | ManyQueries
@@ -165,6 +215,15 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
         any(f"{PREFIX}{name}(" in text for name in COSTLY),
         tuple(_conversions(compiled, order)),
     )
+
+
+def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prepared:
+    """Compile what adds a row to a table; the values to bind are those of the columns `names`."""
+    binds = [f"set_{name}" for name in names]
+    values = {name: named(bind) for name, bind in zip(names, binds, strict=True)}
+    prepared = prepare(insert(table).values(values), dialect, binds)
+    columns = tuple([names[place] for place in prepared.places])
+    return msgspec.structs.replace(prepared, together=Copying(table.name, columns))
 
 
 def _conversions(compiled: Compiled, order: Sequence[str]) -> Iterator[tuple[int, Convert]]:

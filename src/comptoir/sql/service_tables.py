@@ -4,7 +4,7 @@ from sqlalchemy import Table, delete, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.sql.prepared import Prepared, constant, named, prepare, whole
+from comptoir.sql.prepared import Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 
@@ -100,9 +100,7 @@ class ServiceStatements:
         return self._made(statement, "id", "set_number", "set_at")
 
     def _add_row(self, table: Table) -> Prepared:
-        names = [column.name for column in table.columns]
-        values = {name: named(f"set_{name}") for name in names}
-        return self._made(insert(table).values(values), *(f"set_{name}" for name in names))
+        return prepare_insert(table, [column.name for column in table.columns], self._dialect)
 
     def _changes(self, changes: Table) -> Prepared:
         statement = (

@@ -45,7 +45,7 @@ def sqlite_statements(model: Model) -> Statements:
 def postgres_statements(model: Model) -> Statements:
     """The statements for PostgreSQL."""
     compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
-    return _statements(model, Dialect(compiler, POSTGRES, LikenessIndex()))
+    return _statements(model, Dialect(compiler, POSTGRES, LikenessIndex(), arrays=True))
 
 
 def _statements(model: Model, dialect: Dialect) -> Statements:
@@ -55,7 +55,7 @@ def _statements(model: Model, dialect: Dialect) -> Statements:
         ReadStatements(model, tables, dialect),
         RelatedStatements(tables, dialect),
         PipelineStatements(tables, dialect),
-        WriteStatements(model, tables, dialect.compiler),
+        WriteStatements(model, tables, dialect),
         ServiceStatements(tables, dialect.compiler),
         IndexStatements(model, tables, dialect),
         CopyStatements(model, tables, dialect.compiler),

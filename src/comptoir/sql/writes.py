@@ -1,12 +1,29 @@
 """Statements that write records, keep the change log, and look up what a write decides on."""
 
-from sqlalchemy import and_, asc, delete, func, insert, or_, select, update
-from sqlalchemy.engine import Dialect
+from collections.abc import Iterator, Sequence
+
+from sqlalchemy import ColumnElement, and_, asc, delete, func, or_, select, update
 
 from comptoir.edm.entity import Followed, UniqueRule
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.prepared import BLANK, Kept, Prepared, constant, named, prepare, slot
+from comptoir.edm.primitive import Stored
+from comptoir.sql.arrays import matching, staged_update
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.prepared import (
+    BLANK,
+    Kept,
+    Prepared,
+    Query,
+    constant,
+    named,
+    prepare,
+    prepare_insert,
+    slot,
+)
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+
+LOOKUP = 500
+"""How many records one statement finds where it takes no arrays."""
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
 UniqueShape = tuple[EntitySet, UniqueRule]
@@ -23,7 +40,8 @@ class WriteStatements:
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
-        self._dialect = dialect
+        self._dialect = dialect.compiler
+        self._arrays = dialect.arrays
         self._inserts = {each: self._build_insert(each) for each in model.stored}
         self._deletes = {each: self._build_delete(each) for each in model.stored}
         self._updates = Kept(self._build_update)
@@ -56,15 +74,31 @@ class WriteStatements:
         """The highest value of a property, null without records: company."""
         return self._highest[(entity_set, name)]
 
-    def matches(self, entity_set: EntitySet, names: tuple[str, ...], count: int) -> Prepared:
-        """Whole records by the values of some properties: company, then `count` value lists."""
-        return self._matches[(entity_set, names, count)]
+    def matches(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[tuple[Stored, ...]],
+    ) -> Iterator[Query]:
+        """What finds the whole records that have some of the wanted values of these properties."""
+        if self._arrays and wanted:
+            prepared = self._matches[(entity_set, names, 1)]
+            arrays = list(zip(*wanted, strict=True))
+            yield Query(prepared.text, [(company_id, *arrays)[place] for place in prepared.places])
+            return
+        for start in range(0, len(wanted), LOOKUP):
+            part = list(wanted[start : start + LOOKUP])
+            # the last is repeated, so that a few statements serve parts of all sizes
+            size = 1 << (len(part) - 1).bit_length() if len(wanted) < LOOKUP else LOOKUP
+            part += [part[-1]] * (size - len(part))
+            prepared = self._matches[(entity_set, names, size)]
+            yield prepared.query(company_id, *[value for values in part for value in values])
 
     def _build_insert(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
         names = [COMPANY_ID, VERSION, *(column.name for column in records.columns.values())]
-        statement = insert(records.table).values({name: named(f"set_{name}") for name in names})
-        return prepare(statement, self._dialect, [f"set_{name}" for name in names])
+        return prepare_insert(records.table, names, self._dialect)
 
     def _build_update(self, shape: UpdateShape) -> Prepared:
         entity_set, names = shape
@@ -79,7 +113,12 @@ class WriteStatements:
             .values({records.table.c[VERSION]: named("version"), **changes})
         )
         bound = ["company", "key", "version", *(f"set_{name}" for name in names)]
-        return prepare(statement, self._dialect, bound)
+        row = prepare(statement, self._dialect, bound)
+        if not self._arrays:
+            return row
+        columns = [VERSION, *(records.columns[name].name for name in names)]
+        key = records.columns[entity_set.type.key].name
+        return staged_update(records.table, key, columns, row, self._dialect)
 
     def _build_delete(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
@@ -140,6 +179,14 @@ class WriteStatements:
         entity_set, names, count = shape
         records = self._tables.records[entity_set.name]
         columns = [records.columns[name] for name in names]
+        given = [records.table.c[VERSION], *records.columns.values()]
+        besides: list[ColumnElement[bool]] = []
+        if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
+            # the rule's index is partial, and only a statement that says so may use it
+            besides.append(columns[0] != BLANK)
+        if self._arrays:
+            given_names = [column.name for column in columns]
+            return matching(records.table, given, besides, given_names, self._dialect)
         wanted = [
             [slot(row * len(names) + number) for number in range(len(names))]
             for row in range(count)
@@ -155,11 +202,4 @@ class WriteStatements:
                     for row in wanted
                 )
             )
-        blank_is_free = any(
-            rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names
-        )
-        if blank_is_free:
-            # the rule's index is partial, and only a statement that says so may use it
-            holds = and_(holds, columns[0] != BLANK)
-        statement = select(records.table.c[VERSION], *records.columns.values()).where(holds)
-        return prepare(statement, self._dialect, ("company",))
+        return prepare(select(*given).where(holds, *besides), self._dialect, ("company",))

@@ -11,14 +11,12 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.load import LoadPlan, LoadRows, Values
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import ManyQueries, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
+from comptoir.store.gathering import gathered
 from comptoir.store.ledger import Ledger
-
-LOOKUP = 500
-"""How many records one statement finds."""
 
 
 class Loaded(msgspec.Struct):
@@ -37,6 +35,12 @@ def load_unit(
     A column that the file gives is kept, computed ones too; derivation fills what it leaves out.
     Raises `Refusal` when a row must not be written; then none of them is.
     """
+    return gathered(_load(plan, statements, ledger))
+
+
+def _load(
+    plan: LoadPlan, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], Loaded]:
     loaded = Loaded()
     for rows in plan.parts:
         yield from _Part(plan, rows, statements, ledger, loaded).write()
@@ -54,13 +58,8 @@ def matching(
     """The records that have some of the wanted values of these properties, by those values."""
     positions = [entity_set.type.position[name] + 1 for name in names]
     found: dict[Values, Row] = {}
-    for start in range(0, len(wanted), LOOKUP):
-        part = list(wanted[start : start + LOOKUP])
-        # the last is repeated, so that a few statements serve parts of all sizes
-        size = LOOKUP if len(wanted) > LOOKUP else 1 << (len(part) - 1).bit_length()
-        part += [part[-1]] * (size - len(part))
-        prepared = statements.writes.matches(entity_set, names, len(part))
-        rows = yield prepared.query(company_id, *[value for values in part for value in values])
+    for query in statements.writes.matches(company_id, entity_set, names, wanted):
+        rows = yield query
         for row in rows:
             found[tuple([row[at] for at in positions])] = row
     return found
@@ -142,9 +141,8 @@ class _Part:
             columns[stamp.name] = [at] * count
         self._ledger.known.clear()
         insert = self._statements.writes.insert(self._set)
-        bound = [repeat(self._plan.company.id, count), numbers, *columns.values()]
-        ordered = [bound[place] for place in insert.places]
-        yield ManyQueries(insert.text, list(zip(*ordered, strict=True)))
+        company = repeat(self._plan.company.id, count)
+        yield insert.many_columns([company, numbers, *columns.values()])
         self._loaded.inserted += count
 
     def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:

@@ -7,13 +7,12 @@ numbers is the order of commits, and a reader of the change log never skips one.
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import repeat
-from operator import itemgetter
 
 import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
-from comptoir.sql.prepared import ManyQueries, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.store.known import Known
 
@@ -100,6 +99,5 @@ class Ledger:
         if not self._changes:
             return
         add, keep = statements.add_change, statements.keep_ledger
-        in_order = itemgetter(*add.places)
-        yield ManyQueries(add.text, list(map(in_order, self._changes)))
+        yield add.many(self._changes)
         yield keep.query(self.company_id, self._number, self._at)

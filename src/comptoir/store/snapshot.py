@@ -96,10 +96,12 @@ class Snapshot:
         self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
     ) -> list[Row]:
         """The rows of up to `LOOKUP` records with these keys, where there are any."""
-        prepared = self._statements.writes.matches(entity_set, (entity_set.type.key,), LOOKUP)
-        # the last is repeated, so that one statement serves any number of keys
-        padded = [*keys, *[keys[-1]] * (LOOKUP - len(keys))]
-        return await self._moment.fetch(prepared.query(company_id, *padded))
+        names = (entity_set.type.key,)
+        wanted = [(key,) for key in keys]
+        rows: list[Row] = []
+        for query in self._statements.writes.matches(company_id, entity_set, names, wanted):
+            rows += await self._moment.fetch(query)
+        return rows
 
     async def company(self, company_id: str) -> Row | None:
         """A company's own row, None when there is no such company."""

@@ -5,11 +5,17 @@ from typing import TypeVar, cast
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import ManyQueries, Query, Statement
+from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement
 from comptoir.store.postgres.connection import Connection
 
 FETCHED = 50
 """How many rows of a portion are fetched at once."""
+
+COPIED = 10
+"""From how many rows on it pays to stream them into a table."""
+
+STAGED = 50
+"""From how many rows on it pays to stage them, for a plan of its own."""
 
 T = TypeVar("T")
 
@@ -31,13 +37,13 @@ class Session:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: list[tuple[str, list[Sequence[Stored | None]]]] = []
+        self._waiting: list[tuple[ManyQueries, list[Sequence[Stored | None]]]] = []
 
     async def run(self, statement: Statement) -> list[Row]:
         """The rows of a statement, which sees what those before it did."""
         if isinstance(statement, ManyQueries):
-            if not self._waiting or self._waiting[-1][0] != statement.text:
-                self._waiting.append((statement.text, []))
+            if not self._waiting or self._waiting[-1][0].text != statement.text:
+                self._waiting.append((statement, []))
             self._waiting[-1][1].extend(statement.rows)
             return []
         if self._waiting:
@@ -47,8 +53,8 @@ class Session:
     async def flush(self) -> None:
         """Run what waits, in order."""
         waiting, self._waiting = self._waiting, []
-        for text, rows in waiting:
-            await self._connection.executemany(text, rows)
+        for first, rows in waiting:
+            await _run_many(self._connection, first, rows)
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit to its end: each statement that it yields, its rows sent back."""
@@ -75,3 +81,20 @@ async def run_portion(
             rows += map(tuple, some)
             left -= sum(len(value) for row in some for value in row if isinstance(value, str))
     return rows, False
+
+
+async def _run_many(
+    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Stored | None]]
+) -> None:
+    """Run a statement with rows of values."""
+    together = statement.together
+    if isinstance(together, Copying) and len(rows) >= COPIED:
+        await connection.copy_records_to_table(
+            together.table, records=rows, columns=together.columns
+        )
+    elif isinstance(together, Staging) and len(rows) >= STAGED and together.takes(rows):
+        # a plan that was made before a load would not do for the table as it is behind it
+        await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+        await run_query(connection, together.query(rows))
+    else:
+        await connection.executemany(statement.text, rows)

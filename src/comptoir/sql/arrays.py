@@ -1,0 +1,95 @@
+"""Statements over many rows at once, for databases that take arrays: each column of them is one.
+
+So a unit of work stages its rows in the statement itself. A temporary table would do the same, but
+needs rights of its own, fills the database's catalogue, and is no table of one company: where the
+tables are distributed by company, a statement that joins one is not the matter of a single node.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Integer,
+    Table,
+    TableValuedAlias,
+    Text,
+    bindparam,
+    func,
+    select,
+    true,
+    update,
+)
+from sqlalchemy.engine import Dialect
+
+from comptoir.sql.prepared import Prepared, Staging, constant, named, prepare
+from comptoir.sql.tables import COMPANY_ID
+
+_COMPANY = "company"
+
+
+def staged_update(
+    table: Table, key: str, names: Sequence[str], row: Prepared, compiler: Dialect
+) -> Prepared:
+    """A statement that updates a row, with one beside it that updates many.
+
+    The values of `row` are the company, that of the column `key`, and those of the columns `names`,
+    which they are to become.
+    """
+    staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
+    statement = (
+        update(table)
+        .where(table.c[COMPANY_ID] == named(_COMPANY), table.c[key] == staged.c[key])
+        .values({table.c[name]: staged.c[name] for name in names})
+    )
+    prepared = prepare(statement, compiler, (_COMPANY, key, *names))
+    sources = tuple([row.places.index(place) for place in prepared.places])
+    shared, found_by = prepared.places.index(0), prepared.places.index(1)
+    staging = Staging(prepared.text, sources, shared, found_by)
+    return msgspec.structs.replace(row, together=staging)
+
+
+def matching(
+    table: Table,
+    given: Sequence[Column[str | int]],
+    holds: Sequence[ColumnElement[bool]],
+    names: Sequence[str],
+    compiler: Dialect,
+) -> Prepared:
+    """Some columns of the rows that match lists of values: company, then an array for each name.
+
+    `given` are the columns that are given, `holds` what must hold besides, and `names` the columns
+    whose values are wanted.
+    """
+    wanted = _rows("wanted", {name: table.c[name] for name in names})
+    found = (
+        select(*given)
+        .where(
+            table.c[COMPANY_ID] == named(_COMPANY),
+            *(table.c[name] == wanted.c[name] for name in names),
+            *holds,
+        )
+        # keeps the planner from joining, which it does without the index as long as it knows
+        # nothing about a table: then it takes any company for a small part of it
+        .offset(constant(0))
+        .lateral("found")
+    )
+    statement = select(*found.c).select_from(wanted.join(found, true()))
+    return prepare(statement, compiler, (_COMPANY, *names))
+
+
+def _rows(name: str, columns: Mapping[str, Column[str | int]]) -> TableValuedAlias:
+    """Values that are bound as an array for each column, as rows."""
+    arrays = [
+        # as values of a subquery, so that a plan does not depend on how many there are
+        select(bindparam(each, type_=ARRAY(_element(column)), required=True)).scalar_subquery()
+        for each, column in columns.items()
+    ]
+    return func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
+
+
+def _element(column: Column[str | int]) -> BigInteger | Text:
+    return BigInteger() if isinstance(column.type, Integer) else Text()
