@@ -19,6 +19,9 @@ Documents = Iterable[tuple[Stored, Stored]]
 class SearchIndex(Protocol):
     """The database's own index over the folded texts of documents."""
 
+    folding: str
+    """By which rules the texts of documents are folded: other rules, other documents."""
+
     spans_companies: bool
     """Whether the numbers of documents are told apart by them alone, over all companies."""
 

@@ -31,7 +31,9 @@ class IndexStatements:
         self._compiler = dialect.compiler
         self._spans_companies = dialect.index.spans_companies
         self.sets = {
-            each: Indexed(each.name, logged_set(each), layout(each), self._texts(each, dialect))
+            each: Indexed(
+                each.name, logged_set(each), layout(each, dialect), self._texts(each, dialect)
+            )
             for each in model.per_company
         }
         """How the sets under a company are indexed."""

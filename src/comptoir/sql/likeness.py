@@ -18,6 +18,8 @@ from comptoir.sql.prepared import Statement, slot_of
 class LikenessIndex(SearchIndex):
     """Implements `SearchIndex` by an index on the column of the documents' texts."""
 
+    # the routines fold, and whoever puts in others drops the documents
+    folding = "routines"
     spans_companies = False
 
     @override

@@ -4,7 +4,6 @@ What has not changed since a set's mark is compared by its document, a text in w
 finds terms by itself; what has changed, or all while there is no mark, by the records themselves.
 """
 
-import unicodedata
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import cast
@@ -42,12 +41,9 @@ def logged_set(entity_set: EntitySet) -> str:
     return entity_set.name if entity_set.view is None else entity_set.view.base
 
 
-def layout(entity_set: EntitySet) -> str:
-    """What the text of a set's documents is made of; documents of another layout are of no use.
-
-    Case folding follows the Unicode version of the Python that did it.
-    """
-    made_of = "\n".join([unicodedata.unidata_version, *entity_set.type.searched])
+def layout(entity_set: EntitySet, dialect: Dialect) -> str:
+    """What the text of a set's documents is made of; documents of another layout are of no use."""
+    made_of = "\n".join([dialect.index.folding, *entity_set.type.searched])
     return blake2b(made_of.encode(), digest_size=16).hexdigest()
 
 
@@ -136,7 +132,7 @@ class _Search:
             .where(
                 marks.c[COMPANY_ID] == named("company"),
                 marks.c.entity_set == constant_text(self._set.name),
-                marks.c.layout == constant_text(layout(self._set)),
+                marks.c.layout == constant_text(layout(self._set, self._dialect)),
             )
             .scalar_subquery()
         )

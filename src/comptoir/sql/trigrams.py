@@ -8,6 +8,7 @@ of its own set's documents.
 
 from collections.abc import Iterator
 from typing import cast
+from unicodedata import unidata_version
 
 from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select, table
 from sqlalchemy.engine import Dialect as Compiler
@@ -44,6 +45,7 @@ _index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Tex
 class TrigramIndex(SearchIndex):
     """Implements `SearchIndex` by the FTS5 table."""
 
+    folding = unidata_version
     spans_companies = True
 
     def __init__(self, compiler: Compiler) -> None:

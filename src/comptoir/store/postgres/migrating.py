@@ -214,6 +214,9 @@ def _put_routines(connection: Connection, state: SchemaState) -> None:
     if state.routines != digest:
         for statement in statements:
             connection.exec_driver_sql(statement)
+        if state.unicode not in (None, unidata_version):
+            # texts are folded by other rules from now on, and so every document is made anew
+            connection.execute(text("UPDATE search_marks SET layout = ''"))
         # they hold the rules of case of the Python that puts them in
         keep(connection, routines=digest, unicode=unidata_version)
 
