@@ -8,9 +8,11 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Self
 from unittest.mock import patch
 
 from comptoir.cli import main
+from comptoir.store.sqlite.connection import database_path
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"
@@ -42,20 +44,27 @@ class Result:
 
 @dataclass(frozen=True)
 class Command:
-    """The command with its own folder for database and keys."""
+    """The command with a database, and with its own folder for keys."""
 
     folder: Path
+    url: str
+
+    @classmethod
+    def without_database(cls, folder: Path) -> Self:
+        """The command with a file of SQLite that is not there yet."""
+        return cls(folder, f"sqlite:///{folder / 'comptoir.db'}")
 
     @property
     def database(self) -> Path:
-        return self.folder / "comptoir.db"
+        """The file of a database of SQLite."""
+        return database_path(self.url)
 
     @property
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if "COMPTOIR" not in name}
         return {
             **kept,
-            "COMPTOIR_DATABASE": f"sqlite:///{self.database}",
+            "COMPTOIR_DATABASE": self.url,
             "COMPTOIR_KEYS": str(self.folder / "keys"),
             "COLUMNS": "200",
         }

@@ -1,4 +1,3 @@
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import product
@@ -9,44 +8,50 @@ import pytest
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
 from cli.pair import Pair
-from support.databases import FRESH
+from comptoir.catalog import MODEL
+from support.databases import FRESH, FreshDatabase
 from support.service import Service
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
 
 
-@pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with two empty companies."""
-    command = Command(tmp_path_factory.mktemp("template"))
-    command.done("company", "create", "Test", "--id", COMPANY)
-    command.done("company", "create", "Other", "--id", OTHER_COMPANY)
-    return command.database
-
-
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, where there is no database yet."""
-    return Command(tmp_path)
+    return Command.without_database(tmp_path)
 
 
 @pytest.fixture
-def ready(command: Command, template: Path) -> Command:
+def migrated(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
+    """The command, with a database that has no companies yet."""
+    return Command(tmp_path, fresh_database(tmp_path, MODEL))
+
+
+@pytest.fixture
+def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
     """The command, with a database that has two empty companies."""
-    shutil.copy(template, command.database)
-    return command
+
+    def fill(url: str) -> None:
+        command = Command(tmp_path, url)
+        command.done("company", "create", "Test", "--id", COMPANY)
+        command.done("company", "create", "Other", "--id", OTHER_COMPANY)
+
+    return Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
 
 
 @pytest.fixture
 def desk(ready: Command) -> Desk:
     """The same database for loading within this process."""
-    return Desk(ready.folder, ready.database, COMPANY)
+    return Desk(ready.folder, ready.url, COMPANY)
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Command, str]:
+def sample(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Command, str]:
     """A database with a small sample company, and its id."""
-    command = Command(tmp_path_factory.mktemp("sample"))
+    folder = tmp_path_factory.mktemp("sample")
+    command = Command(folder, fresh_database(folder, MODEL))
     return command, command.done("sample", "--seed", "7").last_word
 
 

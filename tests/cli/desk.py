@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.primitive import Stored
@@ -14,7 +15,7 @@ from comptoir.loading import Loader, LoadReport
 from comptoir.plan.read import EVERYTHING, PagePlan, default_order
 from comptoir.plan.target import Company
 from comptoir.request.tabular import FileSource
-from comptoir.store.sqlite.store import SqliteStore
+from comptoir.store.protocol import Store
 
 T = TypeVar("T")
 Record = dict[str, Stored]
@@ -25,7 +26,7 @@ class Desk:
     """A database with one company, and a folder for files."""
 
     folder: Path
-    database: Path
+    url: str
     company_id: str
 
     def load(
@@ -39,7 +40,7 @@ class Desk:
     def load_file(self, path: Path, *, keep_good: bool = False) -> LoadReport:
         entity_set = MODEL.by_name[path.stem]
 
-        async def work(store: SqliteStore, company: Company) -> LoadReport:
+        async def work(store: Store, company: Company) -> LoadReport:
             loader = Loader(store, company, lambda *_: None)
             return await loader.load(FileSource(path), entity_set, keep_good=keep_good)
 
@@ -49,7 +50,7 @@ class Desk:
         """Load a file whose content changes between its check and its writing."""
         path.write_text(first, encoding="utf-8")
 
-        async def work(store: SqliteStore, company: Company) -> LoadReport:
+        async def work(store: Store, company: Company) -> LoadReport:
             def change(*_: object) -> None:
                 path.write_text(then, encoding="utf-8")
 
@@ -79,7 +80,7 @@ class Desk:
             limit=100_000,
         )
 
-        async def work(store: SqliteStore, _: Company) -> list[Record]:
+        async def work(store: Store, _: Company) -> list[Record]:
             return [
                 dict(zip(entity_set.type.by_name, row[1:], strict=True))
                 async for rows in store.page(plan)
@@ -88,9 +89,9 @@ class Desk:
 
         return self._with_store(work)
 
-    def _with_store(self, work: Callable[[SqliteStore, Company], Awaitable[T]]) -> T:
+    def _with_store(self, work: Callable[[Store, Company], Awaitable[T]]) -> T:
         async def run() -> T:
-            store = SqliteStore(Settings(database=f"sqlite:///{self.database}"), MODEL)
+            store = open_store(Settings(database=self.url))
             try:
                 company = await store.company(self.company_id)
                 assert company is not None

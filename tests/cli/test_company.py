@@ -7,26 +7,26 @@ from comptoir import dumping
 from comptoir.edm.scalar import is_guid
 
 
-def test_a_company_is_made_and_listed_with_its_id_last(command: Command) -> None:
-    first = command.done("company", "create", "Zebra & Söhne").last
+def test_a_company_is_made_and_listed_with_its_id_last(migrated: Command) -> None:
+    first = migrated.done("company", "create", "Zebra & Söhne").last
     assert is_guid(first)
-    second = command.done("company", "create", "Acme", "--id", COMPANY.upper()).last
+    second = migrated.done("company", "create", "Acme", "--id", COMPANY.upper()).last
     assert second == COMPANY
-    listed = command.done("company", "list").out.splitlines()
+    listed = migrated.done("company", "list").out.splitlines()
     assert listed == [f"Acme {second}", f"Zebra & Söhne {first}"]
 
 
 def test_more_than_a_page_of_companies_is_listed(
-    command: Command, monkeypatch: pytest.MonkeyPatch
+    migrated: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dumping, "PAGE", 2)
-    made = [f"Acme {at} {command.done('company', 'create', f'Acme {at}').last}" for at in range(5)]
-    assert command.done("company", "list").out.splitlines() == made
+    made = [f"Acme {at} {migrated.done('company', 'create', f'Acme {at}').last}" for at in range(5)]
+    assert migrated.done("company", "list").out.splitlines() == made
 
 
-def test_two_companies_may_have_one_name(command: Command) -> None:
-    ids = {command.done("company", "create", "Acme").last_word for _ in range(2)}
-    listed = command.done("company", "list").out.splitlines()
+def test_two_companies_may_have_one_name(migrated: Command) -> None:
+    ids = {migrated.done("company", "create", "Acme").last_word for _ in range(2)}
+    listed = migrated.done("company", "list").out.splitlines()
     assert {line.split()[-1] for line in listed} == ids
 
 

@@ -1,4 +1,4 @@
-"""Databases that cannot be used: one line that says what to do, and nothing made by mistake."""
+"""Files of SQLite that cannot be used: one line says what to do, and nothing is made by mistake."""
 
 import os
 import resource
@@ -15,6 +15,8 @@ import pytest
 from cli.command import COMPANY, Command
 from cli.desk import Desk
 from comptoir.errors import OperatorError, Refusal
+from comptoir.store.sqlite.connection import database_path
+from support.databases import ON_SQLITE
 
 IN_NEED = (
     ("load", "--company", COMPANY, "itemsExt.csv"),
@@ -83,6 +85,7 @@ def test_an_older_schema_is_brought_up_to_date(
     assert command.done("company", "list").out == ""
 
 
+@ON_SQLITE
 @pytest.mark.usefixtures("item")
 @pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
 def test_a_newer_schema_is_left_alone(ready: Command, arguments: tuple[str, ...]) -> None:
@@ -135,6 +138,7 @@ def closed(ready: Command) -> Iterator[Command]:
         ready.folder.chmod(0o755)
 
 
+@ON_SQLITE
 @pytest.mark.usefixtures("item")
 @pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
 def test_a_read_only_folder_is_told(closed: Command, arguments: tuple[str, ...]) -> None:
@@ -142,6 +146,7 @@ def test_a_read_only_folder_is_told(closed: Command, arguments: tuple[str, ...])
     assert "read-only" in fault
 
 
+@ON_SQLITE
 def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
     (ready.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
     ready.done("load", "--company", COMPANY, "itemsExt.csv")
@@ -152,6 +157,7 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
     assert "Permission denied" in fault
 
 
+@ON_SQLITE
 def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
     folder = ready.folder / "in"
     folder.mkdir()
@@ -176,6 +182,7 @@ def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[i
     return ended.returncode, ended.stderr.decode()
 
 
+@ON_SQLITE
 def test_no_room_for_the_records_is_told_in_one_line(ready: Command) -> None:
     path = ready.folder / "itemsExt.csv"
     path.write_text("number\n" + "".join(f"I{at}\n" for at in range(20_000)), encoding="utf-8")
@@ -186,6 +193,7 @@ def test_no_room_for_the_records_is_told_in_one_line(ready: Command) -> None:
     ready.done("load", "--company", COMPANY, path)
 
 
+@ON_SQLITE
 def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
     path = ready.folder / "itemsExt.csv"
     path.write_text("number\n" + "".join(f"I{at}\n" for at in range(5_000)), encoding="utf-8")
@@ -201,6 +209,7 @@ def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
     assert list(out.iterdir()) == []
 
 
+@ON_SQLITE
 def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(name: str, **options: object) -> sqlite3.Connection:
         if not name:
@@ -213,16 +222,18 @@ def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.M
         desk.load("itemsExt.csv", "number\nI1\n")
 
 
+@ON_SQLITE
 def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(desk: Desk) -> None:
     desk.load("contactsExt.csv", "number,displayName\nK1,One\n")
-    with closing(sqlite3.connect(desk.database)) as connection:
+    path = database_path(desk.url)
+    with closing(sqlite3.connect(path)) as connection:
         # a record is still found by its key, but by nothing else
         roots = connection.execute(
             "SELECT rootpage FROM sqlite_master WHERE name GLOB '?x_contactsExt_*'"
         ).fetchall()
         (size,) = connection.execute("PRAGMA page_size").fetchone()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    with desk.database.open("r+b") as file:
+    with path.open("r+b") as file:
         for (root,) in roots:
             file.seek((root - 1) * size)
             file.write(b"\xff" * size)

@@ -65,7 +65,7 @@ def test_every_text_and_number_comes_back(ready: Command, desk: Desk, form: str)
     folder = ready.folder / "out"
     ready.done("dump", "--company", COMPANY, folder, "--format", form)
     ready.done("load", "--company", OTHER_COMPANY, folder)
-    assert Desk(ready.folder, ready.database, OTHER_COMPANY).records("customersExt") == before
+    assert Desk(ready.folder, ready.url, OTHER_COMPANY).records("customersExt") == before
 
 
 def test_numbers_are_written_exactly(ready: Command, desk: Desk) -> None:

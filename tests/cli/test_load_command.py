@@ -1,13 +1,20 @@
 """`comptoir load`: which files it takes, what it prints, how it ends, and that it goes on."""
 
+import asyncio
 import os
 import signal
-import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from cli.command import COMPANY, OTHER_COMPANY, Command
+from comptoir.app import open_store
+from comptoir.config import Settings
+from support.databases import run_sql
+
+CUSTOMERS = 20_000
+"""Enough that a load is not done when its first part is seen."""
 
 NOTHING = "0 inserted, 0 updated, 0 unchanged"
 
@@ -128,39 +135,50 @@ def many_customers(folder: Path, rows: int) -> Path:
     return path
 
 
-def names_in(database: Path, company_id: str) -> list[str]:
-    connection = sqlite3.connect(database)
-    try:
-        rows = connection.execute(
-            'SELECT "displayName" FROM "customersExt" WHERE company_id = ?', (company_id,)
-        )
-        return sorted(name for (name,) in rows)
-    finally:
-        connection.close()
+def names_in(url: str, company_id: str) -> list[object]:
+    rows = run_sql(
+        url,
+        'SELECT "displayName" FROM "customersExt" WHERE company_id = :company ORDER BY 1',
+        company=company_id,
+    )
+    return [name for (name,) in rows]
+
+
+def wait_for_a_part(command: Command, process: "subprocess.Popen[bytes]") -> None:
+    """Return when some of what the process loads is written."""
+
+    async def wait() -> None:
+        store = open_store(Settings(database=command.url))
+        try:
+            company = await store.company(COMPANY)
+            assert company is not None
+            while not await store.position(company):
+                assert process.poll() is None
+        finally:
+            await store.close()
+
+    asyncio.run(wait())
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_load_goes_on_and_doubles_nothing(ready: Command, number: int) -> None:
-    path = many_customers(ready.folder, 40_000)
+    path = many_customers(ready.folder, CUSTOMERS)
     with ready.started("load", "--company", COMPANY, path) as process:
-        watch = sqlite3.connect(ready.database)
-        while not watch.execute("SELECT count(*) FROM loads").fetchone()[0]:
-            assert process.poll() is None
+        wait_for_a_part(ready, process)
         os.kill(process.pid, number)
         assert process.wait() != 0
         assert process.stderr is not None
         said = process.stderr.read()
-        watch.close()
     assert said == (b"" if number == signal.SIGKILL else b"comptoir: interrupted.\n")
-    part = len(names_in(ready.database, COMPANY))
-    assert 0 < part < 40_000
+    part = len(names_in(ready.url, COMPANY))
+    assert 0 < part < CUSTOMERS
     result = ready.done("load", "--company", COMPANY, path)
-    assert f"{40_000 - part} inserted" in result.last
+    assert f"{CUSTOMERS - part} inserted" in result.last
     assert f"resumed at row {part}" in result.out
     ready.done("load", "--company", OTHER_COMPANY, path)
-    assert names_in(ready.database, COMPANY) == names_in(ready.database, OTHER_COMPANY)
+    assert names_in(ready.url, COMPANY) == names_in(ready.url, OTHER_COMPANY)
     numbers = [line.split(":")[1].split(",")[0] for line in _log(ready, COMPANY)]
-    assert numbers == [str(at) for at in range(1, 40_001)]
+    assert numbers == [str(at) for at in range(1, CUSTOMERS + 1)]
 
 
 def _log(command: Command, company_id: str) -> list[str]:

@@ -1,8 +1,12 @@
-"""What loading reads alike: text formats, and the harmless differences between files."""
+"""What loading reads alike: text formats, and the harmless differences between files.
+
+Which form a text has, no database sees: one of them will do for all the forms.
+"""
 
 import pytest
 
 from cli.desk import Desk, reasons
+from support.databases import ON_SQLITE
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 CSV = (
@@ -35,6 +39,7 @@ def assert_loaded(desk: Desk) -> None:
     assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("name", "content"),
     [

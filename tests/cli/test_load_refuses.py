@@ -1,10 +1,14 @@
-"""What loading refuses: each fault with its file, line, column and reason, and nothing written."""
+"""What loading refuses: each fault with its file, line, column and reason, and nothing written.
+
+What is wrong with the text itself is found before the database is asked: one of them will do.
+"""
 
 import pytest
 
 from cli.command import COMPANY, Command
 from cli.desk import Desk, reasons
 from comptoir.edm.scalar import NO_GUID
+from support.databases import ON_SQLITE
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
@@ -48,6 +52,7 @@ CSV_FAULTS = {
 }
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("fault", CSV_FAULTS)
 def test_a_fault_in_csv_is_told_and_nothing_is_written(desk: Desk, fault: str) -> None:
     content, line, reason = CSV_FAULTS[fault]
@@ -59,6 +64,7 @@ def test_a_fault_in_csv_is_told_and_nothing_is_written(desk: Desk, fault: str) -
     assert desk.records("customersExt") == []
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "utf-16-le"])
 @pytest.mark.parametrize("suffix", ["csv", "ndjson", "json"])
 def test_only_utf8_is_read(desk: Desk, encoding: str, suffix: str) -> None:
@@ -73,6 +79,7 @@ def test_only_utf8_is_read(desk: Desk, encoding: str, suffix: str) -> None:
     assert desk.records("customersExt") == []
 
 
+@ON_SQLITE
 def test_the_line_that_is_not_utf8_is_named(desk: Desk) -> None:
     content = b"number,displayName\n" + b"".join(b"C%d,x\n" % at for at in range(5_000))
     report = desk.load("customersExt.csv", content + b"D,Stra\xdfe\nE,x\n")
@@ -100,6 +107,7 @@ DOCUMENT_FAULTS = {
 }
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("fault", DOCUMENT_FAULTS)
 def test_a_fault_in_ndjson_is_told_and_nothing_is_written(desk: Desk, fault: str) -> None:
     content, line, reason = DOCUMENT_FAULTS[fault]
@@ -110,6 +118,7 @@ def test_a_fault_in_ndjson_is_told_and_nothing_is_written(desk: Desk, fault: str
     assert desk.records("customersExt") == []
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -19,16 +19,16 @@ def test_a_sample_fills_every_kind(sample: tuple[Command, str], tmp_path: Path) 
 
 
 def test_the_same_seed_gives_the_same_records(
-    sample: tuple[Command, str], command: Command
+    sample: tuple[Command, str], migrated: Command
 ) -> None:
     first, company_id = sample
-    other = command.done("sample", "--company-name", "Other", "--seed", "7").last_word
-    first.done("dump", "--company", company_id, command.folder / "first")
-    command.done("dump", "--company", other, command.folder / "second")
-    for path in (command.folder / "first").iterdir():
+    other = migrated.done("sample", "--company-name", "Other", "--seed", "7").last_word
+    first.done("dump", "--company", company_id, migrated.folder / "first")
+    migrated.done("dump", "--company", other, migrated.folder / "second")
+    for path in (migrated.folder / "first").iterdir():
         # what the sample leaves out is made anew: keys of attribute values, times of items
         if path.stem not in ("itemAttributeValuesExt", "itemsExt"):
-            assert path.read_bytes() == (command.folder / "second" / path.name).read_bytes()
+            assert path.read_bytes() == (migrated.folder / "second" / path.name).read_bytes()
 
 
 @pytest.mark.parametrize(

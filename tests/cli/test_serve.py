@@ -64,10 +64,10 @@ def test_serve_makes_its_database_and_stops_when_asked(command: Command) -> None
 
 
 @pytest.mark.usefixtures("curl")
-def test_a_quickstart_prints_what_works_when_pasted(command: Command) -> None:
+def test_a_quickstart_prints_what_works_when_pasted(migrated: Command) -> None:
     companies = set()
     for name in ("first", "second"):
-        with command.started("serve", "--port", "0", "--quickstart") as process:
+        with migrated.started("serve", "--port", "0", "--quickstart") as process:
             lines = ready_lines(process)
             companies.add(next(line for line in lines if line.startswith("Company:")).split()[1])
             read, update = [line for line in lines if line.startswith("curl ")]
@@ -80,10 +80,10 @@ def test_a_quickstart_prints_what_works_when_pasted(command: Command) -> None:
             process.send_signal(signal.SIGTERM)
             process.wait()
     assert len(companies) == 1
-    assert len(command.done("company", "list").out.splitlines()) == 1
+    assert len(migrated.done("company", "list").out.splitlines()) == 1
 
 
-def test_an_interrupted_quickstart_is_completed(command: Command) -> None:
-    command.done("company", "create", "Comptoir Sample")
-    with command.started("serve", "--port", "0", "--quickstart") as process:
+def test_an_interrupted_quickstart_is_completed(migrated: Command) -> None:
+    migrated.done("company", "create", "Comptoir Sample")
+    with migrated.started("serve", "--port", "0", "--quickstart") as process:
         assert any("-X PATCH" in line for line in ready_lines(process))

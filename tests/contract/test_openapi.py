@@ -1,7 +1,7 @@
 """The service does what its OpenAPI document says, whatever it is asked (schemathesis).
 
 Every check of schemathesis is made of every answer, but for an answer with 501, which must name
-what is not supported.
+what is not supported. The forms of requests and answers are the same whatever the database.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,10 @@ from comptoir.edm.model import EntitySet
 from conftest import stock
 from contract.document import Document, pointed
 from contract.queries import BATCHES, OPTIONS, found_at
+from support.databases import ON_SQLITE
 from support.server import Server
+
+pytestmark = ON_SQLITE
 
 Operation = APIOperation[OperationParameter, ResponsesContainer[object], object, BaseSchema]
 Request = Case[Operation]

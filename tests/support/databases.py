@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from zlib import crc32
 
 import asyncpg
@@ -32,11 +32,18 @@ LOCK_SECONDS = 30.0
 
 T = TypeVar("T")
 
-FreshDatabase = Callable[[Path, Model], str]
-"""Makes an empty database with the tables of a model; gives its URL.
+Fill = Callable[[str], None]
+"""Fills the database at a URL."""
 
-It belongs to a folder: asked for twice, it is the same one.
-"""
+
+class FreshDatabase(Protocol):
+    """Makes a database with the tables of a model, empty or as `fill` fills it; gives its URL.
+
+    It belongs to a folder: asked for twice, it is the same one. What fills a database is asked to
+    for the first alone, and the others are copies of it.
+    """
+
+    def __call__(self, folder: Path, model: Model, fill: Fill | None = None) -> str: ...
 
 
 class FreshSqlite:
@@ -45,16 +52,16 @@ class FreshSqlite:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def __call__(self, folder: Path, model: Model) -> str:
+    def __call__(self, folder: Path, model: Model, fill: Fill | None = None) -> str:
         path = folder / "test.db"
         if not path.exists():
-            shutil.copy(self._template(model), path)
+            shutil.copy(self._template(model, fill), path)
         return f"sqlite:///{path}"
 
-    def _template(self, model: Model) -> Path:
-        path = self._folder / f"{_name(model)}.db"
+    def _template(self, model: Model, fill: Fill | None) -> Path:
+        path = self._folder / f"{_name(model, fill)}.db"
         if not path.exists():
-            bring(f"sqlite:///{path}", model)
+            bring(f"sqlite:///{path}", model, fill)
         return path
 
 
@@ -65,9 +72,10 @@ class FreshPostgres:
         self._server = server
         self._made: dict[Path, str] = {}
 
-    def __call__(self, folder: Path, model: Model) -> str:
+    def __call__(self, folder: Path, model: Model, fill: Fill | None = None) -> str:
         if folder not in self._made:
-            template = self._server.once(_name(model), lambda url: bring(url, model))
+            name = _name(model, fill)
+            template = self._server.once(name, lambda url: bring(url, model, fill))
             self._made[folder] = self._server.new_database(template)
         return self._made[folder]
 
@@ -79,11 +87,16 @@ ON_SQLITE = pytest.mark.parametrize("fresh_database", ["sqlite"], indirect=True)
 """For a test that is about SQLite alone, or that proves nothing about the database."""
 
 
-def bring(url: str, model: Model) -> None:
-    """Bring the schema: the kinds that no migration brings are brought by autogenerate."""
+def bring(url: str, model: Model, fill: Fill | None) -> None:
+    """Bring the schema, and what is to be in it.
+
+    The kinds that no revision brings are brought by autogenerate.
+    """
     migrate(Settings(database=url), MODEL)
     if model is not MODEL:
         in_database(url, lambda connection: _complete(connection, model))
+    if fill is not None:
+        fill(url)
 
 
 def in_database(url: str, work: Callable[[Connection], T]) -> T:
@@ -151,6 +164,7 @@ def _invoke(operations: Operations, step: MigrateOperation) -> None:
         operations.invoke(step)
 
 
-def _name(model: Model) -> str:
-    """A name for the tables of a model: those of models with the same kinds are the same."""
-    return f"template_{crc32(repr(sorted(model.by_name)).encode()):08x}"
+def _name(model: Model, fill: Fill | None) -> str:
+    """A name for what a model and a function make: with the same kinds, the tables are the same."""
+    filled = "" if fill is None else f"{fill.__module__}.{fill.__qualname__}"
+    return f"template_{crc32(repr([sorted(model.by_name), filled]).encode()):08x}"

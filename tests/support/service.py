@@ -1,7 +1,7 @@
 """A service within the tests' own process, spoken to without a socket."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -13,7 +13,6 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from support.client import Client
-from support.databases import FreshDatabase
 from support.office import Company, Office
 from support.tokens import Tokens
 
@@ -25,7 +24,11 @@ class Service:
     """
 
     def __init__(
-        self, fresh: FreshDatabase, folder: Path, model: Model = MODEL, **given: float | str
+        self,
+        fresh: Callable[[Path, Model], str],
+        folder: Path,
+        model: Model = MODEL,
+        **given: float | str,
     ) -> None:
         plain = Settings(database=fresh(folder, model), keys=str(folder / "keys"), log_level="off")
         self.settings = replace(plain, **given)  # type: ignore[arg-type]
