@@ -236,6 +236,19 @@ def test_aggregates_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostg
     check()
 
 
+def test_every_day_of_a_calendar_is_a_date_and_no_other(
+    sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
+    days = [
+        f"{year:04}-{month:02}-{day:02}"
+        for year in (0, 1, 4, 100, 400, 1900, 2000, 2023, 2024, 9999)
+        for month in range(14)
+        for day in (0, 1, 28, 29, 30, 31, 32)
+    ]
+    read = [sqlite.call("date_of_text", (False,), [day]) for day in days]
+    assert postgres.each("date_of_text", days) == read
+
+
 def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
     """Lists with null are compared by it."""
     present = [

@@ -1,7 +1,7 @@
 """Texts on PostgreSQL are what they are in Python: case, blanks, and what searches compare."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comptoir.plan.searches import fold
 from comptoir.sql.routines import SEPARATOR
-from support.functions import OnPostgres, Value
+from support.functions import OnPostgres
 
 ROW = 1_000
 CODES = [*range(1, 0xD800), *range(0xE000, sys.maxunicode + 1)]
@@ -31,15 +31,6 @@ CHANGES: dict[str, Callable[[str], str]] = {
 }
 
 
-def _made(postgres: OnPostgres, name: str, texts: Sequence[Value]) -> list[Value]:
-    rows = postgres.fetch(
-        f"SELECT comptoir_{name}(given) FROM unnest($1::text[]) WITH ORDINALITY"
-        " AS each (given, number) ORDER BY number",
-        texts,
-    )
-    return [row[0] for row in rows]
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)],
@@ -47,12 +38,12 @@ def _made(postgres: OnPostgres, name: str, texts: Sequence[Value]) -> list[Value
 def test_the_case_of_every_character_is_pythons(
     name: str, change: Callable[[str], str], postgres: OnPostgres
 ) -> None:
-    assert _made(postgres, name, EVERY_CHARACTER) == [change(row) for row in EVERY_CHARACTER]
+    assert postgres.each(name, EVERY_CHARACTER) == [change(row) for row in EVERY_CHARACTER]
 
 
 def test_every_blank_is_trimmed_and_nothing_else(postgres: OnPostgres) -> None:
     texts = [f"{chr(code)}x{chr(code)}" for code in CODES if code < 0x1_0000]
-    assert _made(postgres, "trim", texts) == [each.strip() for each in texts]
+    assert postgres.each("trim", texts) == [each.strip() for each in texts]
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
@@ -61,7 +52,7 @@ def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> No
     @given(st.lists(TEXT, min_size=1, max_size=20))
     @example(["ΔΣ", "Σ", "ΔΣΣ", "ΔΣ.Δ", "Δ.Σ", "ΔΣ'", "Σ\u0301", "a\u0345Σ\u0345", "aΣ-", "aΣ😀b"])
     def check(texts: list[str]) -> None:
-        assert _made(postgres, name, texts) == [CHANGES[name](text) for text in texts]
+        assert postgres.each(name, texts) == [CHANGES[name](text) for text in texts]
 
     check()
 

@@ -129,6 +129,15 @@ class OnPostgres(Calling):
         for statement in routine_statements():
             self._execute(statement)
 
+    def each(self, name: str, texts: Sequence[Value]) -> list[Value]:
+        """What one of the routines gives for each of some texts."""
+        rows = self.fetch(
+            f"SELECT comptoir_{name}(given) FROM unnest($1::text[]) WITH ORDINALITY"
+            " AS each (given, number) ORDER BY number",
+            texts,
+        )
+        return [row[0] for row in rows]
+
     def fetch(self, query: str, *values: Value | Sequence[Value]) -> list[tuple[Value, ...]]:
         """The rows of a query."""
         return list(map(tuple, self._runner.run(self._connection.fetch(query, *values))))

@@ -18,7 +18,7 @@ from comptoir.edm.number import SCALE
 from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.sql.functions import MOST_CHARACTERS
-from comptoir.sql.routines.cases import case_steps, cased, ignorable
+from comptoir.sql.routines.cases import cased, cases, ignorable
 from comptoir.sql.routines.quoting import quoted
 
 NOT_COMPUTED = "CO400"
@@ -55,6 +55,7 @@ def routine_statements() -> tuple[str, ...]:
 def _values() -> dict[str, str]:
     """What stands for the names in braces."""
     blanks = "".join([each for each in map(chr, range(1, sys.maxunicode)) if each.isspace()])
+    lower, upper, folded = cases(str.lower), cases(str.upper), cases(str.casefold)
     days = (date.max - date.min).days + 1
     return {
         "fault": NOT_COMPUTED,
@@ -77,9 +78,12 @@ def _values() -> dict[str, str]:
         "day": str(DAY),
         "days": str(days),
         "moments": str(days * DAY),
-        "lower": case_steps(str.lower),
-        "upper": case_steps(str.upper),
-        "casefold": case_steps(str.casefold),
+        "not_lowered": lower.others,
+        "lowered": lower.changed,
+        "not_uppered": upper.others,
+        "uppered": upper.changed,
+        "not_folded": folded.others,
+        "folded": folded.changed,
         "cased": cased().replace("'", "''"),
         "ignorable": ignorable().replace("'", "''"),
         "separator": SEPARATOR,

@@ -63,10 +63,12 @@ DECLARE
     month int := substr(given, 6, 2);
     day int := substr(given, 9, 2);
 BEGIN
-    IF year = 0 OR month NOT BETWEEN 1 AND 12 OR day = 0 THEN
-        RETURN false;
-    END IF;
-    RETURN day <= extract(day FROM make_date(year, month, 1) + interval '1 month' - interval '1 day');
+    RETURN year > 0 AND month BETWEEN 1 AND 12 AND day BETWEEN 1 AND CASE
+        WHEN month IN (4, 6, 9, 11) THEN 30
+        WHEN month <> 2 THEN 31
+        WHEN year % 4 = 0 AND (year % 100 <> 0 OR year % 400 = 0) THEN 29
+        ELSE 28
+    END;
 END
 $$;
 
@@ -84,13 +86,13 @@ $$;
 CREATE OR REPLACE FUNCTION comptoir_time_of_text(given text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
-DECLARE
-    part text[] := regexp_match(
-        given COLLATE "C",
-        '^((?:[01][0-9]|2[0-3]):[0-5][0-9])(?::([0-5][0-9])(?:[.]([0-9]{1,20}))?)?$'
-    );
 BEGIN
-    RETURN part[1] || ':' || coalesce(part[2], '00') || '.' || rpad(coalesce(part[3], ''), 3, '0');
+    IF given COLLATE "C"
+        !~ '^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,20})?)?$'
+    THEN
+        RETURN NULL;
+    END IF;
+    RETURN rpad(left(given, 8), 8, ':00') || '.' || rpad(substr(given, 10, 3), 3, '0');
 END
 $$;
 
@@ -99,28 +101,31 @@ CREATE OR REPLACE FUNCTION comptoir_instant_of_text(given text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
-    part text[] := regexp_match(
-        given COLLATE "C",
-        '^([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]'
-        '((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?)(?:[.]([0-9]{1,20}))?'
-        '(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))?$'
-    );
+    written text := rtrim(given, 'Zz');
+    ahead text := '+00:00';
+    clock int := 8;
     moment timestamp;
-    ahead interval;
 BEGIN
-    IF part IS NULL OR NOT comptoir_is_day(part[1]) THEN
+    IF given COLLATE "C"
+        !~ ('^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?'
+            '(?:[.][0-9]{1,20})?(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$')
+        OR NOT comptoir_is_day(given)
+    THEN
         RETURN NULL;
     END IF;
-    moment := (part[1] || ' ' || part[2])::timestamp;
-    IF part[4] IS NOT NULL THEN
-        ahead := make_interval(hours => part[5]::int, mins => part[6]::int);
-        moment := CASE part[4] WHEN '+' THEN moment - ahead ELSE moment + ahead END;
-        IF moment NOT BETWEEN timestamp '0001-01-01' AND timestamp '9999-12-31 23:59:59' THEN
-            RETURN NULL;
-        END IF;
+    IF left(right(given, 6), 1) IN ('+', '-') THEN
+        ahead := right(given, 6);
+        written := left(given, -6);
+    END IF;
+    IF substr(written, 17, 1) <> ':' THEN
+        clock := 5;
+    END IF;
+    moment := (left(written, 10) || ' ' || substr(written, 12, clock))::timestamp - ahead::interval;
+    IF moment NOT BETWEEN timestamp '0001-01-01' AND timestamp '9999-12-31 23:59:59' THEN
+        RETURN NULL;
     END IF;
     RETURN to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS') || '.'
-        || rpad(coalesce(part[3], ''), 3, '0') || 'Z';
+        || rpad(substr(written, 13 + clock, 3), 3, '0') || 'Z';
 END
 $$;
 
@@ -128,25 +133,30 @@ CREATE OR REPLACE FUNCTION comptoir_duration_of_text(given text) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
-    part text[] := regexp_match(
-        given COLLATE "C",
-        '^(-?)[Pp](?=[0-9Tt])(?:([0-9]{1,12})[Dd])?'
-        '(?:[Tt](?=[0-9])(?:([0-9]{1,14})[Hh])?(?:([0-9]{1,16})[Mm])?'
-        '(?:([0-9]{1,18})(?:[.]([0-9]{1,20}))?[Ss])?)?$'
-    );
+    days text;
+    hours text;
+    minutes text;
+    seconds text;
     span numeric;
 BEGIN
-    IF part IS NULL THEN
+    IF given COLLATE "C"
+        !~ ('^-?[Pp](?=[0-9Tt])(?:[0-9]{1,12}[Dd])?'
+            '(?:[Tt](?=[0-9])(?:[0-9]{1,14}[Hh])?(?:[0-9]{1,16}[Mm])?'
+            '(?:[0-9]{1,18}(?:[.][0-9]{1,20})?[Ss])?)?$')
+    THEN
         RETURN NULL;
     END IF;
-    span := coalesce(part[2], '0')::numeric * {day}
-        + coalesce(part[3], '0')::numeric * {hour}
-        + coalesce(part[4], '0')::numeric * {minute}
-        + coalesce(part[5], '0')::numeric * {unit}
-        + rpad(coalesce(part[6], ''), {scale}, '0')::numeric;
+    days := substring(given COLLATE "C" FROM '[0-9]+(?=[Dd])');
+    hours := substring(given COLLATE "C" FROM '[0-9]+(?=[Hh])');
+    minutes := substring(given COLLATE "C" FROM '[0-9]+(?=[Mm])');
+    seconds := substring(given COLLATE "C" FROM '[0-9.]+(?=[Ss])');
+    span := coalesce(days::numeric, 0) * {day}
+        + coalesce(hours::numeric, 0) * {hour}
+        + coalesce(minutes::numeric, 0) * {minute}
+        + trunc(coalesce(seconds::numeric, 0) * {unit});
     IF span > {most_decimal} THEN
         RETURN NULL;
     END IF;
-    RETURN CASE part[1] WHEN '-' THEN -span ELSE span END;
+    RETURN CASE WHEN left(given, 1) = '-' THEN -span ELSE span END;
 END
 $$;

@@ -1,6 +1,23 @@
 -- Texts as Python sees them: str.lower, str.upper, str.casefold, str.strip. ASCII is the database's
 -- own under the collation "C", the rest as the Python says that these statements come from.
 
+-- A text with other characters for some of its own. `by` says what becomes of each of these, which
+-- is none of them, and `others` is a class of those that stay.
+CREATE OR REPLACE FUNCTION comptoir_changed(given text, others text, by jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    made text := given;
+    changing text := regexp_replace(given COLLATE "C", others, '', 'g');
+BEGIN
+    WHILE changing <> '' LOOP
+        made := replace(made, left(changing, 1), by ->> left(changing, 1));
+        changing := replace(changing, left(changing, 1), '');
+    END LOOP;
+    RETURN made;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION comptoir_tolower(given text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -12,11 +29,10 @@ BEGIN
     END IF;
     IF strpos(made, 'Σ') > 0 THEN
         made := regexp_replace(
-            made, '(?<=[{cased}][{ignorable}]*)Σ(?![{ignorable}]*[{cased}])', 'ς', 'g'
+            made, '([{cased}][{ignorable}]*)Σ(?![{ignorable}]*[{cased}])', E'\\1ς', 'g'
         );
     END IF;
-{lower}
-    RETURN made;
+    RETURN comptoir_changed(made, {not_lowered}, {lowered});
 END
 $$;
 
@@ -29,8 +45,7 @@ BEGIN
     IF octet_length(given) = char_length(given) THEN
         RETURN made;
     END IF;
-{upper}
-    RETURN made;
+    RETURN comptoir_changed(made, {not_uppered}, {uppered});
 END
 $$;
 
@@ -43,8 +58,7 @@ BEGIN
     IF octet_length(given) = char_length(given) THEN
         RETURN made;
     END IF;
-{casefold}
-    RETURN made;
+    RETURN comptoir_changed(made, {not_folded}, {folded});
 END
 $$;
 
