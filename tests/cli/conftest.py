@@ -8,7 +8,6 @@ import pytest
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
 from cli.pair import Pair
-from support.databases import FRESH
 from support.service import Service
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"

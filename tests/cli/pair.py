@@ -1,30 +1,25 @@
 """Two databases with a service over each, and companies on their way from one to the other."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from typing import Self
 
-import asyncpg
 import pytest
+from sqlalchemy import Connection, select
 
 from cli.command import Command, Result
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.copying import Copier, CopyReport, Progress
-from comptoir.sql.tables import build_tables
+from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.protocol import Store
-from comptoir.store.sqlite.connection import database_path
-from comptoir.store.urls import is_postgres
+from support.databases import in_database
 from support.office import Company
 from support.service import Service
 
-TABLES = tuple(build_tables(MODEL).metadata.tables)
-
-MADE_ANEW = ("copies", "search_marks", "search_documents")
+MADE_ANEW = {"copies", "search_marks", "search_documents"}
 """The tables that a copy leaves alone."""
 
 
@@ -125,6 +120,15 @@ class Pair:
         root = f"{client.root}/companies({company.id})"
         return Company(client.carrier, root, client.token, company.stored, office)
 
+    def copied_so_far(self, company: Company, table: str) -> int:
+        """How many rows of a table of a company are in the target."""
+
+        async def count() -> int:
+            async with self._there.snapshot() as snapshot:
+                return await snapshot.count(table, company.id)
+
+        return self._runner.run(count())
+
     def is_seen(self, company: Company) -> bool:
         """Whether the target has a company, as clients see it."""
         status = self.there(company).get("contactsExt").status_code
@@ -133,40 +137,27 @@ class Pair:
 
     def assert_same(self, company: Company) -> None:
         """Every row of the company is the same on both sides, whatever table it is in."""
-        mine, others = (rows_of(url, company.id) for url in self.urls)
-        assert mine == others
+        mine, others = (rows_of(url, company) for url in self.urls)
+        for table in mine.keys() - MADE_ANEW:
+            assert mine[table] == others[table]
 
 
 async def opened(settings: Settings) -> Store:
     return open_store(settings)
 
 
-def rows_of(url: str, company_id: str) -> Mapping[str, list[tuple[object, ...]]]:
-    """All rows of a company, by table, but for what is made anew."""
-    return {
-        table: sorted(asked(url, f"SELECT * FROM \"{table}\" WHERE company_id = '{company_id}'"))
-        for table in TABLES
-        if table not in MADE_ANEW
-    }
+def rows_of(url: str, company: Company) -> Mapping[str, list[tuple[object, ...]]]:
+    """All rows of a company, by table, as the database itself gives them."""
 
+    def read(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
+        return {
+            table.name: sorted(
+                tuple(row)
+                for row in connection.execute(
+                    select(table).where(table.c[COMPANY_ID] == company.id)
+                )
+            )
+            for table in build_tables(MODEL).metadata.tables.values()
+        }
 
-def count_of(url: str, table: str, company: Company) -> int:
-    """How many rows of a table a company has."""
-    found = asked(url, f"SELECT count(*) FROM \"{table}\" WHERE company_id = '{company.id}'")
-    return int(str(found[0][0]))
-
-
-def asked(url: str, statement: str) -> list[tuple[object, ...]]:
-    """The rows of a statement, run by its own means and not the service's."""
-    if not is_postgres(url):
-        with closing(sqlite3.connect(database_path(url))) as connection, connection:
-            return connection.execute(statement).fetchall()
-
-    async def ask() -> list[tuple[object, ...]]:
-        connection = await asyncpg.connect(url)
-        try:
-            return [tuple(row) for row in await connection.fetch(statement)]
-        finally:
-            await connection.close()
-
-    return asyncio.run(ask())
+    return in_database(url, read)

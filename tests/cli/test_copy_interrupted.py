@@ -9,14 +9,14 @@ from itertools import count
 import pytest
 
 from cli.command import Command
-from cli.pair import Pair, Stopped, count_of
+from cli.pair import Pair, Stopped
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 from comptoir.store.migrate import migrate
 from comptoir.store.snapshot import SLICE_ROWS
 from conftest import stock
-from support.databases import fresh_sqlite
+from support.databases import FreshDatabase
 from support.office import Company
 from support.postgres import Postgres
 from support.samples import SAMPLES
@@ -68,7 +68,7 @@ def test_whatever_it_was_doing_it_goes_on_from_there(pair: Pair, company: Compan
 def test_nothing_is_copied_twice(pair: Pair, company: Company) -> None:
     load_customers(company)
     pair.stopped_at(company, "copying customersExt", times=2)
-    assert count_of(pair.urls[1], "customersExt", company) == 2 * SLICE_ROWS
+    assert pair.copied_so_far(company, "customersExt") == 2 * SLICE_ROWS
 
     out = pair.copied(company)
 
@@ -109,7 +109,7 @@ def test_a_command_that_is_killed_goes_on(pair: Pair, company: Company, number: 
     source, target = pair.urls
     arguments = ("copy", "--from", source, "--to", target, "--company", company.id)
     with pair.command.started(*arguments) as process:
-        while not count_of(target, "customersExt", company):
+        while not pair.copied_so_far(company, "customersExt"):
             assert process.poll() is None
         os.kill(process.pid, number)
         assert process.wait() != 0
@@ -124,7 +124,7 @@ def test_a_command_that_is_killed_goes_on(pair: Pair, company: Company, number: 
 
 @pytest.mark.parametrize("dies", ["source", "target"])
 def test_a_database_that_is_killed_holds_up_a_copy_and_no_more(
-    dies: str, command: Command, mortal: Postgres
+    dies: str, command: Command, mortal: Postgres, fresh_sqlite: FreshDatabase
 ) -> None:
     url = mortal.new_database()
     migrate(Settings(database=url), MODEL)

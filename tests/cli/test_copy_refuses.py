@@ -3,13 +3,12 @@
 import pytest
 
 from cli.command import Command
-from cli.pair import Pair, asked, count_of
+from cli.pair import Pair
 from comptoir.store.urls import shown
 from conftest import stock
 from support.client import record
-from support.databases import FreshDatabase, fresh_sqlite
+from support.databases import run_sql
 from support.office import Company
-from support.postgres import Databases
 from support.samples import CUSTOMER, PATHS, SAMPLES
 
 CONTACT = PATHS["contactsExt"]
@@ -45,7 +44,7 @@ def test_a_copy_that_differs_is_not_seen_and_mended_anew(
 ) -> None:
     company.load("customersExt", {"id": LAST, "number": "C2"})
     pair.stopped_at(company, "comparing")
-    asked(pair.urls[1], f"{tampering} AND company_id = '{company.id}'")
+    run_sql(pair.urls[1], f"{tampering} AND company_id = '{company.id}'")
 
     for _ in range(2):
         fault = pair.fault(company)
@@ -61,7 +60,7 @@ def test_a_record_too_many_is_told(pair: Pair, company: Company) -> None:
     pair.stopped_at(company, "comparing")
     table = "ItemProductTextLongContentsExt"
     columns = ", ".join(f'"{name}"' for name in SAMPLES[table] if name != "systemId")
-    asked(
+    run_sql(
         pair.urls[1],
         f'INSERT INTO "{table}" (company_id, record_version, "systemId", {columns}) '
         f"SELECT company_id, record_version, '{UNKNOWN}', {columns} "
@@ -73,7 +72,7 @@ def test_a_record_too_many_is_told(pair: Pair, company: Company) -> None:
 
 def test_a_complete_copy_that_was_tampered_with_is_told(pair: Pair, company: Company) -> None:
     pair.copied(company)
-    asked(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
+    run_sql(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
 
     fault = pair.fault(company)
 
@@ -84,7 +83,7 @@ def test_a_complete_copy_that_was_tampered_with_is_told(pair: Pair, company: Com
 
 def test_a_company_that_was_renamed_by_hand_is_told(pair: Pair, company: Company) -> None:
     pair.copied(company)
-    asked(pair.urls[1], f"UPDATE companies SET name = 'X' WHERE company_id = '{company.id}'")
+    run_sql(pair.urls[1], f"UPDATE companies SET name = 'X' WHERE company_id = '{company.id}'")
     assert "its own row differs" in pair.fault(company)
 
 
@@ -118,7 +117,7 @@ def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: Pair) 
     pair.command.done("company", "create", "Other", *named)
 
     assert second.id in pair.fault(first, "--company", second.id)
-    assert count_of(pair.urls[1], "changes", first) == 0
+    assert pair.copied_so_far(first, "changes") == 0
 
 
 def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
@@ -131,7 +130,7 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
     copy = ("copy", "--from", url, "--to", pair.urls[1])
 
     assert "has an unfinished copy of a company" in pair.command.fault(*copy)
-    assert count_of(pair.urls[1], "customersExt", company) == 1
+    assert pair.copied_so_far(company, "customersExt") == 1
     pair.command.done(*copy, "--anew")
 
     other.unlink()
@@ -142,7 +141,7 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
 def test_what_was_being_dropped_is_not_gone_on_with(pair: Pair, company: Company) -> None:
     pair.stopped_at(company, "comparing")
     drop = "UPDATE copies SET incarnation = '' WHERE company_id"
-    asked(pair.urls[1], f"{drop} = '{company.id}'")
+    run_sql(pair.urls[1], f"{drop} = '{company.id}'")
 
     assert "or one that was being dropped" in pair.fault(company)
     assert f"{len(SAMPLES)} records; equal" in pair.copied(company, "--anew")
@@ -173,14 +172,11 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert not (command.folder / "none.db").exists()
 
 
-def test_a_target_that_is_not_migrated_is_refused(
-    command: Command, postgres_server: Databases, fresh_postgres: FreshDatabase
-) -> None:
-    source = fresh_sqlite(command.folder)
-    bare = postgres_server.new_database()
+def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: str) -> None:
+    source = f"sqlite:///{ready.database}"
 
-    fault = command.fault("copy", "--from", source, "--to", bare)
+    fault = ready.fault("copy", "--from", source, "--to", postgres_url)
 
     assert "comptoir migrate" in fault
-    assert bare not in fault
-    assert shown(bare) in fault
+    assert postgres_url not in fault
+    assert shown(postgres_url) in fault
