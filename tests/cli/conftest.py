@@ -1,6 +1,5 @@
 from collections.abc import Iterator
-from contextlib import ExitStack
-from itertools import product
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
 from cli.pair import Pair
 from comptoir.catalog import MODEL
-from support.databases import FRESH, FreshDatabase
+from support.databases import FreshDatabase
 from support.service import Service
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
@@ -63,17 +62,33 @@ def real() -> Path:
     return REAL
 
 
-PAIRS = tuple(product(FRESH, repeat=2))
+PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))
+"""Each kind of database is a source, and each a target."""
+
+
+@contextmanager
+def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[Pair]:
+    """Two fresh databases of the kinds that the fixture's parameter names."""
+    with ExitStack() as services:
+        made: list[Service] = []
+        for side, kind in zip(("source", "target"), request.param, strict=True):
+            (folder / side).mkdir()
+            fresh = request.getfixturevalue(f"fresh_{kind}")
+            made.append(services.enter_context(Service(fresh, folder / side)))
+        yield services.enter_context(Pair(Command(folder), *made))
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids="-to-".join)
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    """Two databases, each with a service."""
+    with made_pair(request, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)
-def pair(request: pytest.FixtureRequest, command: Command) -> Iterator[Pair]:
-    """Two databases, each with a service; each kind of database is copied to each."""
-    with ExitStack() as services:
-        made: list[Service] = []
-        for side, name in zip(("source", "target"), request.param, strict=True):
-            folder = command.folder / side
-            folder.mkdir()
-            fresh = request.getfixturevalue(f"fresh_{name}")
-            made.append(services.enter_context(Service(fresh, folder)))
-        yield Pair(command, *made)
+def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    """Two databases without companies, which no other test has."""
+    with made_pair(request, tmp_path) as pair:
+        yield pair

@@ -1,7 +1,8 @@
 """Statements that read and write a company's rows as they are, to move it between databases."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import Column, Table, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
@@ -58,16 +59,9 @@ class CopyStatements:
     """Each statement's line says what it is for, and the values to bind, in order."""
 
     def __init__(self, model: Model, tables: Tables, compiler: Compiler) -> None:
+        self._model = model
+        self._tables = tables
         self._compiler = compiler
-        apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
-        stored = {each.name: each for each in model.stored}
-        self.tables = {
-            name: self._whole(table, stored.get(name))
-            for name, table in tables.metadata.tables.items()
-            if table not in apart
-        }
-        """What a company has beside its own row. The search index is left to be built anew."""
-
         companies, copies = tables.companies, tables.copies
         own = companies.c[COMPANY_ID] == named("id")
         self.company = self._made(select(*_others(companies)).where(own), "id")
@@ -105,6 +99,18 @@ class CopyStatements:
 
         self.drop_mark = self._made(delete(copies).where(of_company), "company")
         """End a copy: company."""
+
+    @cached_property
+    def tables(self) -> Mapping[str, Whole]:
+        """What a company has beside its own row. The search index is left to be built anew."""
+        tables = self._tables
+        apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
+        stored = {each.name: each for each in self._model.stored}
+        return {
+            name: self._whole(table, stored.get(name))
+            for name, table in tables.metadata.tables.items()
+            if table not in apart
+        }
 
     def _made(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)

@@ -14,7 +14,7 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
 
-SLICE_ROWS = 5_000
+SLICE_ROWS = 2_000
 """The most rows of a slice."""
 
 SLICE_CHARACTERS = 4_000_000
