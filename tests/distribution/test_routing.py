@@ -10,10 +10,11 @@ import pytest
 
 from cli.command import Command
 from comptoir.catalog import MODEL
-from comptoir.sql.prepared import Kept, Prepared
+from comptoir.sql.prepared import Kept, Prepared, Staging
 from comptoir.sql.statements import Statements, postgres_statements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
+from comptoir.store.postgres.session import STAGED
 from support.batches import send_documents
 from support.client import encoded, record
 from support.corpus import cases
@@ -24,6 +25,9 @@ from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, faults, may_cross
 from support.tap import Tap, Values
+
+MANY = 2 * STAGED
+"""Of so many rows, all are inserted or updated at once."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,12 @@ def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
     """What is said to the database by the whole corpus, and by whatever else there is to do."""
     folder = tmp_path_factory.mktemp("heard")
     builders = postgres_statements(MODEL)
-    with Tap(sharded) as tap:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(store, "postgres_statements", lambda _: builders)
-            with Service(lambda *_: tap.url, folder) as service:
-                replay(service)
-                search(service)
-                write(service)
+    with Tap(sharded) as tap, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "postgres_statements", lambda _: builders)
+        with Service(lambda *_: tap.url, folder) as service:
+            replay(service)
+            search(service)
+            write(service)
         command(folder, tap.url)
     return Heard(tap.statements, builders)
 
@@ -122,7 +125,8 @@ def command(folder: Path, url: str) -> None:
         company_id = here.done("company", "create", "Files", *at).last_word
         of_company = ("--company", company_id)
         for name in ("One", "Two"):
-            (files / "itemsExt.csv").write_text(f"number,displayName\n1,{name}\n2,{name}\n")
+            lines = ["number,displayName", *(f"{number},{name}" for number in range(MANY))]
+            (files / "itemsExt.csv").write_text("\n".join(lines))
             here.done("load", *of_company, *at, files)
         here.done("dump", *of_company, *at, folder / company_id)
         assert "itemsExt" in here.done("changes", *of_company, *at).out
@@ -169,6 +173,10 @@ def test_no_way_to_build_statements_is_left_out(heard: Heard) -> None:
     kept = [(name, each) for name, each in held(heard.builders) if isinstance(each, Kept)]
     assert len(kept) > 10
     assert [name for name, each in kept if not each] == []
+    built = [prepared.together for _, each in kept for prepared in each.values()]
+    at_once = {each.text for each in built if isinstance(each, Staging)}
+    assert at_once & heard.run.keys()
+    assert any(text.startswith("COPY") for text in heard.run)
 
 
 def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) -> None:
