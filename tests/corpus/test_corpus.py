@@ -9,10 +9,10 @@ import httpx
 import msgspec
 import pytest
 
-from support.client import Client
-from support.corpus import DATA, Answer, Case, CorpusFault, Refused, areas, cases, read_area
-from support.office import Cell, Company
+from support.corpus import Answer, Case, CorpusFault, Refused, areas, cases, read_area
+from support.office import Company
 from support.refusals import STATUS_OF, error_in
+from support.replay import ask, load_data
 from support.service import Service
 
 Json: TypeAlias = "str | Decimal | int | bool | Sequence[Json] | Mapping[str, Json] | None"
@@ -38,11 +38,7 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 def corpus(service: Service) -> Company:
     """A company with the data of the corpus, which no request changes."""
     company = service.new_company("Corpus")
-    for path in sorted(DATA.glob("*.ndjson")):
-        rows: list[dict[str, Cell]] = [
-            _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()
-        ]
-        company.load(path.stem, *rows)
+    load_data(company)
     return company
 
 
@@ -50,13 +46,7 @@ def corpus(service: Service) -> Company:
 def test_the_answer_is_the_one_beside_the_request(
     case: Case, corpus: Company, service: Service
 ) -> None:
-    client: Client = corpus
-    path, query = case.address
-    if path.startswith("/"):
-        client, path = service.client, path.removeprefix("/")
-    path = path.replace("{company}", corpus.id)
-    body = None if case.body is None else case.body.encode()
-    answer = client.request(case.method, path, query, body, case.headers)
+    answer = ask(case, corpus, service.client)
     if case.answer.refused is not None:
         _assert_refused(answer, case.answer.refused)
     else:

@@ -1,0 +1,19 @@
+from collections.abc import Iterator
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.store.migrate import migrate
+from support.postgres import Databases
+from support.shards import shard
+
+
+@pytest.fixture(scope="session")
+def sharded(postgres_server: Databases) -> Iterator[str]:
+    """The URL of an empty database in which each company lies in partitions of its own."""
+    url = postgres_server.new_database()
+    migrate(Settings(database=url), MODEL)
+    shard(url)
+    yield url
+    postgres_server.drop(url)

@@ -1,0 +1,217 @@
+"""`comptoir migrate --distribute citus`: what it asks of Citus, and what it refuses.
+
+Citus cannot be had here, so a stand-in answers for it: a database that says that it has the
+extension, with a function that takes note of what it is asked. Where Citus is, it is tried itself.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cli.command import Command
+from comptoir.errors import OperatorError
+from comptoir.store.postgres.distributing import (
+    ONE_BY_ONE,
+    Cluster,
+    Placement,
+    check_cluster,
+    distribution,
+)
+from support.postgres import Databases, Postgres, name_of
+from support.samples import SAMPLES
+from support.service import Service
+from support.shards import TABLES
+from support.tap import Tap
+
+DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
+BARE = Cluster("12.1", {}, ())
+DONE: Mapping[str, Placement] = {table: Placement(by_company=True, group=7) for table in TABLES}
+
+STAND_IN = """
+INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+    VALUES (99999, 'citus', 10, 11, false, '12.1-1');
+CREATE TABLE pg_dist_partition
+    (logicalrelid REGCLASS, partmethod "char", partkey TEXT, colocationid INT);
+GRANT SELECT ON pg_dist_partition TO comptoir;
+CREATE TABLE asked
+    (number SERIAL, name TEXT, distributed_by TEXT, beside TEXT, shard_mode TEXT);
+CREATE FUNCTION column_to_column_name(REGCLASS, TEXT) RETURNS TEXT LANGUAGE sql AS 'SELECT $2';
+CREATE FUNCTION create_distributed_table
+    (name REGCLASS, distribution_column TEXT, colocate_with TEXT) RETURNS VOID
+    LANGUAGE sql SECURITY DEFINER AS $$
+    INSERT INTO asked (name, distributed_by, beside, shard_mode)
+        VALUES ($1, $2, $3, current_setting('citus.multi_shard_modify_mode'));
+    INSERT INTO pg_dist_partition VALUES ($1, 'h', $2, 7)
+$$
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+@pytest.fixture
+def stand_in(postgres_server: Databases, postgres_url: str) -> str:
+    """The URL of an empty database that says that it has Citus."""
+    postgres_server.administer(STAND_IN, database=name_of(postgres_url))
+    return postgres_url
+
+
+def asked(postgres_server: Databases, url: str) -> list[tuple[object, ...]]:
+    """What was asked of the stand-in: table, column, the table to be together with, and how."""
+    query = "SELECT name, distributed_by, beside, shard_mode FROM asked ORDER BY number"
+    return postgres_server.asked(query, name_of(url))
+
+
+def test_a_database_without_citus_is_refused_and_left_as_it_is(
+    command: Command, postgres_server: Databases, postgres_url: str
+) -> None:
+    line = command.fault(*DISTRIBUTE, postgres_url)
+    assert "lacks the extension citus" in line
+    assert "CREATE EXTENSION citus first" in line
+    made = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+    assert postgres_server.asked(made, name_of(postgres_url)) == [(0,)]
+
+
+def test_a_file_is_refused_and_not_made(command: Command) -> None:
+    line = command.fault(*DISTRIBUTE, f"sqlite:///{command.database}")
+    assert "is a file, which lies on one machine" in line
+    assert not command.database.exists()
+
+
+def test_another_engine_is_refused(command: Command) -> None:
+    assert "'mongo' is not one of 'citus'" in command.fault("migrate", "--distribute", "mongo")
+
+
+def test_all_tables_are_distributed_by_company_and_kept_together(
+    command: Command, postgres_server: Databases, stand_in: str
+) -> None:
+    with Tap(stand_in) as tap:
+        done = command.done(*DISTRIBUTE, tap.url)
+
+    assert "has schema " in done.out
+    assert "its tables are distributed by company_id" in done.err
+    first, *others = asked(postgres_server, stand_in)
+    assert first == ("companies", "company_id", "none", "sequential")
+    assert {(str(name).strip('"'), *how) for name, *how in others} == {
+        (table, "company_id", "companies", "sequential") for table in TABLES if table != "companies"
+    }
+    run = list(tap.statements)
+    made = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
+    assert run.index(ONE_BY_ONE) < made[0]
+
+
+def test_what_is_distributed_is_left_alone_and_what_is_added_is_distributed_too(
+    command: Command, postgres_server: Databases, stand_in: str
+) -> None:
+    command.done(*DISTRIBUTE, stand_in)
+    before = asked(postgres_server, stand_in)
+    forget = "DELETE FROM pg_dist_partition WHERE logicalrelid = 'repeats'::regclass"
+
+    assert "distributed" not in command.done(*DISTRIBUTE, stand_in).err
+    assert asked(postgres_server, stand_in) == before
+    for again in (("migrate", "--database"), DISTRIBUTE):
+        postgres_server.administer(forget, database=name_of(stand_in))
+        assert "distributed by company_id" in command.done(*again, stand_in).err
+        before.append(("repeats", "company_id", "companies", "sequential"))
+        assert asked(postgres_server, stand_in) == before
+
+
+def test_a_database_with_citus_is_not_distributed_unasked(
+    command: Command, postgres_server: Databases, stand_in: str
+) -> None:
+    command.done("migrate", "--database", stand_in)
+    assert asked(postgres_server, stand_in) == []
+
+
+def test_a_unique_index_across_companies_is_told(
+    command: Command, postgres_server: Databases, stand_in: str
+) -> None:
+    command.done("migrate", "--database", stand_in)
+    index = 'CREATE UNIQUE INDEX by_hand ON "itemsExt" (number)'
+    postgres_server.administer(index, database=name_of(stand_in))
+
+    line = command.fault(*DISTRIBUTE, stand_in)
+
+    assert "by_hand on the table itemsExt" in line
+    assert asked(postgres_server, stand_in) == []
+
+
+def test_the_statements_follow_from_what_the_database_says() -> None:
+    routines = [each for each in distribution(TABLES, BARE, "x") if each.startswith("CREATE")]
+    assert routines
+    one = (
+        "SELECT create_distributed_table('\"repeats\"', 'company_id', colocate_with => 'companies')"
+    )
+    assert one in distribution(TABLES, BARE, "x")
+    assert distribution(TABLES, replace(BARE, placements=DONE), "x") == []
+    left = {table: placement for table, placement in DONE.items() if table != "repeats"}
+    assert distribution(TABLES, replace(BARE, placements=left), "x") == [one]
+
+
+@pytest.mark.parametrize(
+    "placements",
+    [
+        {**DONE, "repeats": Placement(by_company=False, group=7)},
+        {**DONE, "repeats": Placement(by_company=True, group=8)},
+        {"repeats": Placement(by_company=True, group=7)},
+    ],
+    ids=["by another column", "apart", "without the companies"],
+)
+def test_what_is_distributed_otherwise_is_told(placements: Mapping[str, Placement]) -> None:
+    with pytest.raises(OperatorError, match=r"table repeats of x .* undistribute_table"):
+        distribution(TABLES, replace(BARE, placements=placements), "x")
+
+
+@pytest.mark.parametrize("version", ["10.2", "9.5"])
+def test_a_version_that_is_too_old_is_told(version: str) -> None:
+    with pytest.raises(OperatorError, match=f"has Citus {version}; 11 or later is needed"):
+        check_cluster(replace(BARE, version=version), "x")
+
+
+def test_a_duplicate_on_a_shard_is_told_by_what_it_is_of(
+    postgres_server: Databases, postgres_url: str, tmp_path: Path
+) -> None:
+    """Citus names the shard's constraint, in the message alone."""
+    Command(tmp_path).done("migrate", "--database", postgres_url)
+    fault = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
+    postgres_server.administer(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$"
+        f" BEGIN RAISE '{fault}' USING ERRCODE = 'unique_violation'; END $$",
+        'CREATE TRIGGER refuse BEFORE INSERT ON "itemsExt" FOR EACH ROW EXECUTE FUNCTION refuse()',
+        database=name_of(postgres_url),
+    )
+    with Service(lambda *_: postgres_url, tmp_path) as service:
+        answer = service.new_company().post("itemsExt", SAMPLES["itemsExt"])
+    assert answer.status_code == 409
+    assert answer.json()["error"]["target"] == "number"
+
+
+def test_citus_itself_takes_what_it_is_asked(
+    postgres_server: Databases, command: Command, tmp_path: Path
+) -> None:
+    available = "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"
+    if not postgres_server.asked(available):
+        pytest.skip("Citus is not installed for this PostgreSQL; citusdata.com has packages")
+    with Postgres(
+        {"shared_preload_libraries": "citus", "max_prepared_transactions": 100}
+    ) as server:
+        url = server.new_database()
+        server.administer("CREATE EXTENSION citus", database=name_of(url))
+        for _ in range(2):
+            command.done(*DISTRIBUTE, url)
+        with Service(lambda *_: url, tmp_path) as service:
+            company = service.new_company()
+            for resource, sample in SAMPLES.items():
+                company.load(resource, sample)
+                assert len(company.listed(resource)) == 1
+                company.catch_up(resource)
+                assert company.get(resource, "$search=desk").status_code == 200
+        tables = "SELECT table_name::TEXT FROM citus_tables WHERE citus_table_type = 'distributed'"
+        found = {str(name).strip('"') for (name,) in server.asked(tables, name_of(url))}
+        assert found == set(TABLES)
+        assert re.search(r"has schema \w+", command.done("migrate", "--database", url).out)

@@ -1,0 +1,197 @@
+"""Every statement on PostgreSQL is the matter of one company, so that Citus can route it."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from cli.command import Command
+from comptoir.catalog import MODEL
+from comptoir.sql.prepared import Kept, Prepared, Staging
+from comptoir.sql.statements import Statements, postgres_statements
+from comptoir.sql.tables import COMPANY_ID
+from comptoir.store.postgres import store
+from comptoir.store.postgres.session import STAGED
+from support.batches import send_documents
+from support.client import encoded, record
+from support.corpus import cases
+from support.mirror import Mirror
+from support.repeats import repeatable
+from support.replay import ask, load_data
+from support.samples import PATHS, SAMPLES, WRITABLE
+from support.service import Service
+from support.shards import ACROSS_COMPANIES, faults, may_cross
+from support.tap import Tap, Values
+
+MANY = 2 * STAGED
+"""Of so many rows, all are inserted or updated at once."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """The statements that were run while all was done, and what built those over records."""
+
+    run: Mapping[str, Sequence[Values]]
+    builders: Statements
+
+
+@pytest.fixture(scope="module")
+def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
+    """What is said to the database by the whole corpus, and by whatever else there is to do."""
+    folder = tmp_path_factory.mktemp("heard")
+    builders = postgres_statements(MODEL)
+    with Tap(sharded) as tap, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "postgres_statements", lambda _: builders)
+        with Service(lambda *_: tap.url, folder) as service:
+            replay(service)
+            search(service)
+            write(service)
+        command(folder, tap.url)
+    return Heard(tap.statements, builders)
+
+
+def replay(service: Service) -> None:
+    company = service.new_company("Corpus")
+    load_data(company)
+    answers = [ask(case, company, service.client) for case in cases()]
+    assert {each.status_code for each in answers} < set(range(200, 429)) | {501}
+    counted = {"$apply": "groupby((type))", "$count": "true"}
+    assert company.get("contactsExt", encoded(counted)).json()["@odata.count"] > 1
+
+
+def search(service: Service) -> None:
+    """Search what is indexed, what has changed since, and what has gone."""
+    company = service.new_company()
+    for resource, sample in SAMPLES.items():
+        company.load(resource, sample)
+        company.catch_up(resource)
+        company.load(resource, sample)
+        company.search_lag(resource)
+        assert company.get(resource, "$search=desk").status_code == 200
+    company.delete(PATHS["contactsExt"], "*")
+    company.catch_up("contactsExt")
+
+
+def write(service: Service) -> None:
+    """Write in all ways: by key, by rule, by relation, in groups, again, and what follows."""
+    company = service.new_company()
+    mirror = Mirror(company, "contactsExt")
+    for resource in WRITABLE:
+        path, body = PATHS[resource], SAMPLES[resource]
+        for _ in range(2):
+            created = company.post(resource, body, repeatable(If_Match="*"))
+        assert created.status_code in (201, 409), created.text
+        others = {name: "other" for name, value in body.items() if value == "1896-S"}
+        assert company.patch(path, others, "*", repeatable()).status_code == 200
+        assert company.put(path, body, "*").status_code == 200
+        assert company.delete(path, "*").status_code == 204
+    agents = [{"code": code} for code in ("A", "B")]
+    for agent in agents:
+        company.post("shippingAgentsExt", agent)
+    by_rule = "shippingAgentsExt(code='A')"
+    assert company.patch(by_rule, {"name": "One"}, "*").status_code == 200
+    assert company.patch(by_rule, {"code": "B"}, "*").status_code == 409
+    requests = [
+        {"id": str(number), "method": "POST", "url": "contactsExt", "body": body}
+        | {"atomicityGroup": "all"}
+        for number, body in enumerate(
+            (
+                {"displayName": "Firm", "number": "F", "type": "Company", "companyNumber": "F"},
+                {"displayName": "Person", "number": "P", "companyNumber": "F"},
+            )
+        )
+    ]
+    assert send_documents(company, requests).status_code == 200
+    assert company.patch("contactsExt(number='P')/company", {"city": "Graz"}, "*").is_success
+    assert record(company.post("itemAttributesExt", {"name": "Depth"}), 201)["attributeId"] == 1
+    mirror.catch_up()
+    assert mirror.held == mirror.mirrored(company.listed("contactsExt"))
+    assert company.changes()
+
+
+def command(folder: Path, url: str) -> None:
+    """Do all that commands do, and copy a company there and another one back."""
+    here = Command(folder)
+    beside = f"sqlite:///{here.database}"
+    files = folder / "in"
+    files.mkdir()
+    (files / "itemTranslationsExt.csv").write_text("itemNo,languageCode\n1,DEU\n2,DEU\n")
+    here.done("migrate")
+    for database, other in ((url, beside), (beside, url)):
+        at = ("--database", database)
+        company_id = here.done("company", "create", "Files", *at).last_word
+        of_company = ("--company", company_id)
+        for name in ("One", "Two"):
+            lines = ["number,displayName", *(f"{number},{name}" for number in range(MANY))]
+            (files / "itemsExt.csv").write_text("\n".join(lines))
+            here.done("load", *of_company, *at, files)
+        here.done("dump", *of_company, *at, folder / company_id)
+        assert "itemsExt" in here.done("changes", *of_company, *at).out
+        assert company_id in here.done("company", "list", *at).out
+        here.done("copy", *of_company, "--from", database, "--to", other)
+
+
+def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Kept[object]]]:
+    """The prepared statements within a thing, and what keeps those that are built on demand."""
+    if isinstance(thing, Prepared | Kept):
+        yield name, thing
+    elif isinstance(thing, Mapping):
+        for each in thing.values():
+            yield from held(each, name)
+    elif isinstance(thing, tuple):
+        for each in thing:
+            yield from held(each, name)
+    elif is_dataclass(thing):
+        for field in fields(thing):
+            yield from held(getattr(thing, field.name), f"{name}.{field.name}")
+    elif type(thing).__module__.startswith("comptoir.sql") and hasattr(thing, "__dict__"):
+        for inner, each in vars(thing).items():
+            yield from held(each, f"{name}.{inner}")
+
+
+def test_every_statement_that_is_run_is_routed_by_the_company(heard: Heard, sharded: str) -> None:
+    found = faults(sharded, heard.run)
+    unrouted = [f"{each.reason}: {text}" for text, each in found.items() if not may_cross(each)]
+    assert not unrouted, "\n\n".join(unrouted)
+    assert {table for each in found.values() for table in each.tables} == set(ACROSS_COMPANIES)
+    assert len(heard.run) > 600
+
+
+def test_every_statement_that_is_held_is_routed_by_the_company(sharded: str) -> None:
+    """Those that are compiled at the start, whether or not a scenario runs them."""
+    prepared = [each for _, each in held(postgres_statements(MODEL)) if isinstance(each, Prepared)]
+    assert len(prepared) > 100
+    found = faults(sharded, {each.text: [] for each in prepared})
+    assert not found, "\n\n".join(f"{each.reason}: {text}" for text, each in found.items())
+
+
+def test_no_way_to_build_statements_is_left_out(heard: Heard) -> None:
+    """A builder that nothing here uses could build what is routed nowhere."""
+    kept = [(name, each) for name, each in held(heard.builders) if isinstance(each, Kept)]
+    assert len(kept) > 10
+    assert [name for name, each in kept if not each] == []
+    built = [prepared.together for _, each in kept for prepared in each.values()]
+    at_once = {each.text for each in built if isinstance(each, Staging)}
+    assert at_once & heard.run.keys()
+    assert any(text.startswith("COPY") for text in heard.run)
+
+
+def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) -> None:
+    """Citus keeps no tables together whose keys have different types or collations."""
+
+    async def types() -> list[tuple[str, str]]:
+        connection = await asyncpg.connect(sharded)
+        try:
+            rows = await connection.fetch(
+                "SELECT DISTINCT atttypid::regtype::TEXT, attcollation::regcollation::TEXT"
+                " FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
+                f" WHERE attname = '{COMPANY_ID}' AND relkind IN ('r', 'p')"
+            )
+            return [tuple(row) for row in rows]
+        finally:
+            await connection.close()
+
+    assert asyncio.run(types()) == [("character varying", '"C"')]

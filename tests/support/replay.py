@@ -1,0 +1,32 @@
+"""Asks a service the requests of the corpus."""
+
+from decimal import Decimal
+
+import httpx
+import msgspec
+
+from support.client import Client
+from support.corpus import DATA, Case
+from support.office import Cell, Company
+
+_DECODER = msgspec.json.Decoder(float_hook=Decimal)
+
+
+def load_data(company: Company) -> None:
+    """Load the records that the answers of the corpus tell of."""
+    for path in sorted(DATA.glob("*.ndjson")):
+        rows: list[dict[str, Cell]] = [
+            _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        company.load(path.stem, *rows)
+
+
+def ask(case: Case, company: Company, root: Client) -> httpx.Response:
+    """Send a request of the corpus: to the company's address, or to that at the root."""
+    client: Client = company
+    path, query = case.address
+    if path.startswith("/"):
+        client, path = root, path.removeprefix("/")
+    path = path.replace("{company}", company.id)
+    body = None if case.body is None else case.body.encode()
+    return client.request(case.method, path, query, body, case.headers)

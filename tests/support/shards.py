@@ -1,0 +1,210 @@
+"""Tells which companies a statement reaches, by PostgreSQL's own planner.
+
+The tables of a database are made anew in partitions, by a hash of the company, and a plan says
+which partitions a statement reads. Citus routes a statement by the same means: the restrictions
+that PostgreSQL's planner finds for each table. So what stays within the partitions of one company
+here is the matter of one node there.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import asyncpg
+
+from comptoir.catalog import MODEL
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from support.tap import Values
+
+SHARDS = 8
+TABLES = tuple(build_tables(MODEL).metadata.tables)
+
+Argument: TypeAlias = "str | int | bool | Sequence[Argument] | None"
+Node: TypeAlias = "Mapping[str, str | Sequence[Node]]"
+
+_SHARD = re.compile(r"(\w+)__(\d+)")
+_INSERT = re.compile(r'INSERT INTO "?\w+"? \(([^()]+)\) VALUES \(([^()]+)\)')
+_COPY = re.compile(r'COPY "?\w+"? ?\(([^()]+)\) FROM STDIN')
+_CHANGES = ("INSERT", "UPDATE", "DELETE")
+_SESSION = re.compile(r"(BEGIN|SET|SHOW|FETCH|COMMIT|ROLLBACK)\b", re.IGNORECASE)
+_WHOLE = ("int2", "int4", "int8", "oid")
+_BOOLEAN = "bool"
+_LIST = "[]"
+
+
+def shard(url: str) -> None:
+    """Make the tables of a database anew, empty, in parts by company."""
+    asyncio.run(_shard(url))
+
+
+async def _shard(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        for table in TABLES:
+            parts = [
+                f'CREATE TABLE "{table}__{number}" PARTITION OF "{table}"'
+                f" FOR VALUES WITH (MODULUS {SHARDS}, REMAINDER {number});"
+                for number in range(SHARDS)
+            ]
+            await connection.execute(
+                f'ALTER TABLE "{table}" RENAME TO "{table}_before";'
+                f'CREATE TABLE "{table}" (LIKE "{table}_before" INCLUDING ALL)'
+                f" PARTITION BY HASH ({COMPANY_ID});"
+                f'DROP TABLE "{table}_before";{"".join(parts)}'
+            )
+    finally:
+        await connection.close()
+
+
+ACROSS_COMPANIES: Mapping[str, str] = {
+    "companies": "whoever lists the companies asks for all of them: Citus asks every node, and "
+    "puts their answers together, as it does for whatever reads and does not lock"
+}
+"""The tables of which a statement may read the rows of all companies, and why."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a statement cannot be routed, and the tables that it reads."""
+
+    reason: str
+    tables: frozenset[str] = frozenset()
+    changes: bool = True
+
+
+def may_cross(fault: Fault) -> bool:
+    """Whether a statement may be asked of all companies."""
+    return not fault.changes and bool(fault.tables) and fault.tables <= ACROSS_COMPANIES.keys()
+
+
+def faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
+    """The statements that cannot be routed by the company, in a database made anew by `shard`.
+
+    Each is planned with the first of its bindings with which it can be, else with made-up values.
+    """
+    return asyncio.run(_faults(database, statements))
+
+
+async def _faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
+    connection = await asyncpg.connect(database)
+    try:
+        planner = await _Planner.of(connection)
+        judged = {text: await planner.fault(text, bound) for text, bound in statements.items()}
+    finally:
+        await connection.close()
+    return {text: fault for text, fault in judged.items() if fault is not None}
+
+
+class _Planner:
+    def __init__(self, connection: asyncpg.Connection, made_up: Sequence[str]) -> None:
+        self._connection = connection
+        self._made_up = made_up
+
+    @classmethod
+    async def of(cls, connection: asyncpg.Connection) -> "_Planner":
+        """A planner that makes up values, neighbours of which lie in different partitions."""
+        rows = await connection.fetch(
+            "SELECT min(number) FROM generate_series(1000, 2000) AS number,"
+            f" generate_series(0, {SHARDS - 1}) AS shard"
+            f" WHERE satisfies_hash_partition('changes'::regclass, {SHARDS}, shard,"
+            " number::VARCHAR) GROUP BY shard ORDER BY shard"
+        )
+        return cls(connection, [str(number) for (number,) in rows])
+
+    async def fault(self, text: str, bindings: Sequence[Values]) -> Fault | None:
+        """Why a statement is not the matter of one company alone; None when it is."""
+        if _SESSION.match(text):
+            return None
+        if text.startswith("COPY"):
+            return None if _copies_of_company(text) else Fault("it copies what is of no company")
+        scanned = await self._scanned(text, bindings)
+        if text.startswith("INSERT"):
+            inserts = _inserts_of_company(text) and not scanned
+            return None if inserts else Fault("it inserts what is of no company")
+        changes = text.startswith(_CHANGES) or "FOR UPDATE" in text
+        if text.startswith(_CHANGES) and "comptoir_" in text:
+            return Fault("it changes records by what a routine computes")
+        return _astray(scanned, changes=changes)
+
+    async def _scanned(self, text: str, bindings: Sequence[Values]) -> list[str]:
+        """The tables, or their partitions, that a statement reads."""
+        prepared = await self._connection.prepare(text)
+        types = [each.name for each in prepared.get_parameters()]
+        for values in bindings:
+            arguments = [_read(*each) for each in zip(types, values, strict=True)]
+            try:
+                return await self._explained(text, arguments)
+            except asyncpg.DataError:
+                # the planner has found out that something cannot be computed of these values
+                continue
+        return await self._explained(text, [self._any(*each) for each in enumerate(types)])
+
+    def _any(self, number: int, kind: str) -> Argument:
+        if kind.endswith(_LIST):
+            return [self._any(number, kind.removesuffix(_LIST))]
+        if kind == _BOOLEAN:
+            return True
+        return number + 1 if kind in _WHOLE else self._made_up[number % SHARDS]
+
+    async def _explained(self, text: str, arguments: Sequence[Argument]) -> list[str]:
+        explained = await self._connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *arguments)
+        (plan,) = json.loads(explained)
+        return [name for kind, name in _relations(plan["Plan"]) if kind != "ModifyTable"]
+
+
+def _relations(node: Node) -> Iterator[tuple[str, str]]:
+    """The relations in a plan, each with the kind of its node."""
+    if "Relation Name" in node:
+        yield str(node["Node Type"]), str(node["Relation Name"])
+    for inner in node.get("Plans", ()):
+        assert isinstance(inner, Mapping)
+        yield from _relations(inner)
+
+
+def _astray(scanned: Sequence[str], *, changes: bool) -> Fault | None:
+    """What is wrong with a statement that reads these; only our own tables are distributed."""
+    parts = [match for match in map(_SHARD.fullmatch, scanned) if match]
+    tables = frozenset(match[1] for match in parts)
+    if not parts or (len({match[2] for match in parts}) == 1 and len(parts) == len(scanned)):
+        return None
+    return Fault(f"it reads {', '.join(scanned)}", tables, changes)
+
+
+def _inserts_of_company(text: str) -> bool:
+    """Whether one row of values is inserted, and a value for the company is among them."""
+    parts = _INSERT.match(text)
+    if parts is None:
+        return False
+    columns, values = (part.split(", ") for part in parts.groups())
+    given: Mapping[str, str] = dict(zip(columns, values, strict=True))
+    return given.get(COMPANY_ID, "").startswith("$")
+
+
+def _copies_of_company(text: str) -> bool:
+    parts = _COPY.match(text)
+    return parts is not None and COMPANY_ID in re.findall(r"\w+", parts[1])
+
+
+def _read(kind: str, value: bytes | None) -> Argument:
+    """A value that is given in the binary form of its type."""
+    if value is None:
+        return None
+    if kind.endswith(_LIST):
+        return _read_list(kind.removesuffix(_LIST), value)
+    if kind == _BOOLEAN:
+        return value != b"\0"
+    return int.from_bytes(value, signed=True) if kind in _WHOLE else value.decode()
+
+
+def _read_list(kind: str, value: bytes) -> list[Argument]:
+    """A list of one dimension: how many there are, behind its head; each with its length."""
+    held: list[Argument] = []
+    at = 20
+    while at < len(value):
+        size = int.from_bytes(value[at : at + 4])
+        held.append(_read(kind, value[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return held

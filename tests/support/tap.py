@@ -1,0 +1,142 @@
+"""Listens in on what a program says to PostgreSQL, whatever it uses to say it.
+
+A tap stands between the two and passes everything on. It reads the program's half of the protocol
+(PostgreSQL's documentation, "Frontend/Backend Protocol"): the texts of statements, and the values
+that are bound to their parameters.
+"""
+
+import socket
+import socketserver
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from threading import Thread
+from typing import Self
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from support.postgres import LOOPBACK
+
+Values = Sequence[bytes | None]
+"""The values of a statement's parameters, in the binary form of their types; None for null."""
+
+BINDINGS_KEPT = 3
+"""How many of the bindings of a statement are kept."""
+
+_CHUNK = 1 << 16
+_ASKS_FOR_TLS = 80877103
+_BINARY = 1
+
+
+class Tap:
+    """Keeps the statements that are run through it, each with the first of its bindings."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.statements: dict[str, list[Values]] = {}
+        self._server = _Server((LOOPBACK, parts.port or 5432), self.statements)
+        who = parts.netloc.rpartition("@")[0]
+        place = f"{LOOPBACK}:{self._server.server_address[1]}"
+        self.url = parts._replace(netloc=f"{who}@{place}").geturl()
+        self._thread = Thread(target=self._server.serve_forever, args=(0.05,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    def __init__(self, behind: tuple[str, int], statements: dict[str, list[Values]]) -> None:
+        self.behind = behind
+        self.statements = statements
+        super().__init__((LOOPBACK, 0), _Connection)
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    server: _Server
+    request: socket.socket
+
+    @override
+    def handle(self) -> None:
+        with socket.create_connection(self.server.behind) as behind:
+            answers = Thread(target=_pass_on, args=(behind, self.request))
+            answers.start()
+            reader = _Reader(self.server.statements)
+            with suppress(OSError):
+                while chunk := self.request.recv(_CHUNK):
+                    reader.read(chunk)
+                    behind.sendall(chunk)
+            with suppress(OSError):
+                behind.shutdown(socket.SHUT_WR)
+            answers.join()
+
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while chunk := source.recv(_CHUNK):
+            target.sendall(chunk)
+    with suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+class _Reader:
+    """Reads what a program sends on one connection."""
+
+    def __init__(self, statements: dict[str, list[Values]]) -> None:
+        self._statements = statements
+        self._named: dict[bytes, str] = {}
+        self._left = b""
+        self._has_begun = False
+
+    def read(self, chunk: bytes) -> None:
+        self._left += chunk
+        for kind, body in self._messages():
+            if kind == b"Q":
+                self._statements.setdefault(body.rstrip(b"\0").decode(), [])
+            elif kind == b"P":
+                name, text = body.split(b"\0")[:2]
+                self._named[name] = text.decode()
+            elif kind == b"B":
+                _, name, values = body.split(b"\0", 2)
+                bindings = self._statements.setdefault(self._named[name], [])
+                if len(bindings) < BINDINGS_KEPT:
+                    bindings.append(_values(values))
+
+    def _messages(self) -> Iterator[tuple[bytes, bytes]]:
+        """The messages that have arrived whole, with the letters of their kinds."""
+        while True:
+            before = 1 if self._has_begun else 0
+            if len(self._left) < before + 4:
+                return
+            (length,) = struct.unpack_from("!i", self._left, before)
+            if len(self._left) < before + length:
+                return
+            kind, body = self._left[:before], self._left[before + 4 : before + length]
+            self._left = self._left[before + length :]
+            if self._has_begun:
+                yield kind, body
+            else:
+                # one that asks for TLS is answered, and begins anew
+                self._has_begun = struct.unpack_from("!i", body)[0] != _ASKS_FOR_TLS
+
+
+def _values(body: bytes) -> Values:
+    """The values in a Bind message, behind the names."""
+    (formats,) = struct.unpack_from("!h", body)
+    assert set(struct.unpack_from(f"!{formats}h", body, 2)) <= {_BINARY}
+    at = 2 + 2 * formats
+    (count,) = struct.unpack_from("!h", body, at)
+    at += 2
+    values: list[bytes | None] = []
+    for _ in range(count):
+        (length,) = struct.unpack_from("!i", body, at)
+        at += 4
+        values.append(None if length < 0 else body[at : at + length])
+        at += max(length, 0)
+    return values
