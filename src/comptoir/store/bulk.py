@@ -7,12 +7,12 @@ from uuid import uuid4
 import msgspec
 
 from comptoir.edm.entity import Followed
-from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.load import LoadPlan, LoadRows, Values
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
+from comptoir.store.ahead import Wanted, matching
 from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
 from comptoir.store.gathering import gathered
@@ -48,23 +48,6 @@ def _load(
     return loaded
 
 
-def matching(
-    company_id: str,
-    entity_set: EntitySet,
-    names: tuple[str, ...],
-    wanted: Sequence[Values],
-    statements: Statements,
-) -> Generator[Statement, list[Row], dict[Values, Row]]:
-    """The records that have some of the wanted values of these properties, by those values."""
-    positions = [entity_set.type.position[name] + 1 for name in names]
-    found: dict[Values, Row] = {}
-    for query in statements.writes.matches(company_id, entity_set, names, wanted):
-        rows = yield query
-        for row in rows:
-            found[tuple([row[at] for at in positions])] = row
-    return found
-
-
 class _Part:
     """Rows that give the same columns, on their way into the table."""
 
@@ -88,6 +71,12 @@ class _Part:
         self._derives = bool(missing)
         # a derivation that looks at other records must see those of the rows before it
         self._looks = any(isinstance(each, Followed) for each in missing)
+        self._checked = [
+            each
+            for each in self._kind.unique
+            if each is not rows.columns.matched_by
+            and not rows.columns.position.keys().isdisjoint(each.properties)
+        ]
 
     def write(self) -> Steps:
         matches = self._rows.matches()
@@ -98,25 +87,40 @@ class _Part:
         )
         records = [None if each is None else existing.get(each) for each in matches]
         if self._looks:
+            yield from self._read_ahead(matches, records)
             for number, record in enumerate(records):
-                yield from self._write(self._rows.alone(number), [record])
-        else:
-            yield from self._write(self._rows, records)
-
-    def _write(self, rows: LoadRows, records: Sequence[Row | None]) -> Steps:
-        if all(records):
-            new = None
-        elif any(records):
-            new = rows.only([record is None for record in records])
-        else:
-            new = rows
-        if new is not None:
-            yield from self._insert(new)
+                if record is None:
+                    yield from self._insert(self._rows.alone(number))
+                else:
+                    yield from self._update(number, record)
+            return
+        if not all(records):
+            is_new = [record is None for record in records]
+            yield from self._insert(self._rows if all(is_new) else self._rows.only(is_new))
+        yield from self._read_ahead(matches, records)
         for number, record in enumerate(records):
             if record is not None:
-                yield from self._update(
-                    dict(zip(self._names, rows.at(number), strict=True)), record
-                )
+                yield from self._update(number, record)
+
+    def _read_ahead(self, matches: Sequence[Values | None], records: Sequence[Row | None]) -> Steps:
+        """Read what the changes of the rows would look up one by one."""
+        wanted = Wanted()
+        own = {match: record for match, record in zip(matches, records, strict=True) if record}
+        for rule in self._checked if own else ():
+            positions = [self._kind.position[name] + 1 for name in rule.properties]
+            identities = self._rows.identities(rule, own)
+            for values, record in zip(identities, records, strict=True):
+                if values and record and values != tuple([record[at] for at in positions]):
+                    wanted.add(self._set, rule.properties, values)
+        if self._looks:
+            for number, record in enumerate(records):
+                held = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
+                wanted.add_followed(self._set, held, self._given(number))
+        yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
+
+    def _given(self, number: int) -> dict[str, Stored]:
+        """The values that a row gives, by name."""
+        return dict(zip(self._names, self._rows.at(number), strict=True))
 
     def _insert(self, rows: LoadRows) -> Steps:
         kind, count = self._kind, len(rows.lines)
@@ -139,10 +143,14 @@ class _Part:
         stamp = kind.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        self._ledger.known.clear()
         insert = self._statements.writes.insert(self._set)
         company = repeat(self._plan.company.id, count)
         yield insert.many_columns([company, numbers, *columns.values()])
+        if self._looks:
+            for row in zip(numbers, *columns.values(), strict=True):
+                self._ledger.known.change(self._set, None, row)
+        else:
+            self._ledger.known.clear()
         self._loaded.inserted += count
 
     def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:
@@ -174,7 +182,8 @@ class _Part:
             for name in derived:
                 changing[name][number] = record[name]
 
-    def _update(self, given: dict[str, Stored], current: Row) -> Steps:
+    def _update(self, number: int, current: Row) -> Steps:
+        given = self._given(number)
         row = yield from change(self._plan, current, given, self._statements, self._ledger)
         if row is current:
             self._loaded.unchanged += 1
