@@ -8,7 +8,7 @@ import msgspec
 
 from comptoir.edm.entity import Followed
 from comptoir.edm.primitive import Stored
-from comptoir.plan.load import LoadPlan, LoadRows, Values
+from comptoir.plan.load import LoadPlan, LoadRows
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
@@ -66,7 +66,10 @@ class _Part:
         self._statements = statements
         self._ledger = ledger
         self._loaded = loaded
+        self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
+        self._positions = [self._kind.position[name] + 1 for name in self._names]
+        self._values = list(zip(*rows.held, strict=True))
         missing = [each for each in self._kind.derivations if each.target not in self._names]
         self._derives = bool(missing)
         # a derivation that looks at other records must see those of the rows before it
@@ -79,48 +82,54 @@ class _Part:
         ]
 
     def write(self) -> Steps:
-        matches = self._rows.matches()
-        wanted = [each for each in matches if each is not None]
+        wanted = [each for each in self._matches if each is not None]
         names = self._rows.columns.matched_by.properties
         existing = yield from matching(
             self._plan.company.id, self._set, names, wanted, self._statements
         )
-        records = [None if each is None else existing.get(each) for each in matches]
-        if self._looks:
-            yield from self._read_ahead(matches, records)
-            for number, record in enumerate(records):
-                if record is None:
-                    yield from self._insert(self._rows.alone(number))
-                else:
-                    yield from self._update(number, record)
-            return
-        if not all(records):
-            is_new = [record is None for record in records]
+        records = [None if each is None else existing.get(each) for each in self._matches]
+        is_new = [record is None for record in records]
+        numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
+        self._loaded.unchanged += len(records) - len(numbers)
+        if any(is_new) and not self._looks:
             yield from self._insert(self._rows if all(is_new) else self._rows.only(is_new))
-        yield from self._read_ahead(matches, records)
-        for number, record in enumerate(records):
-            if record is not None:
-                yield from self._update(number, record)
+            numbers = [at for at in numbers if not is_new[at]]
+        yield from self._read_ahead(numbers, records)
+        for number in numbers:
+            record = records[number]
+            if record is None:
+                yield from self._insert(self._rows.alone(number))
+            else:
+                given = self._given(number)
+                yield from change(self._plan, record, given, self._statements, self._ledger)
+                self._loaded.updated += 1
 
-    def _read_ahead(self, matches: Sequence[Values | None], records: Sequence[Row | None]) -> Steps:
-        """Read what the changes of the rows would look up one by one."""
-        wanted = Wanted()
-        own = {match: record for match, record in zip(matches, records, strict=True) if record}
-        for rule in self._checked if own else ():
-            positions = [self._kind.position[name] + 1 for name in rule.properties]
-            identities = self._rows.identities(rule, own)
-            for values, record in zip(identities, records, strict=True):
-                if values and record and values != tuple([record[at] for at in positions]):
-                    wanted.add(self._set, rule.properties, values)
-        if self._looks:
-            for number, record in enumerate(records):
-                held = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
-                wanted.add_followed(self._set, held, self._given(number))
-        yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
+    def _differs(self, number: int, record: Row | None) -> bool:
+        """Whether there is anything to write of a row."""
+        if record is None:
+            return True
+        return self._values[number] != tuple([record[at] for at in self._positions])
 
     def _given(self, number: int) -> dict[str, Stored]:
         """The values that a row gives, by name."""
-        return dict(zip(self._names, self._rows.at(number), strict=True))
+        return dict(zip(self._names, self._values[number], strict=True))
+
+    def _read_ahead(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps:
+        """Read what writing some of the rows would look up one by one."""
+        wanted = Wanted()
+        own = {match: held for match, held in zip(self._matches, records, strict=True) if held}
+        for rule in self._checked if own else ():
+            positions = [self._kind.position[name] + 1 for name in rule.properties]
+            identities = self._rows.identities(rule, own)
+            for number in numbers:
+                record, values = records[number], identities[number]
+                if record and values and values != tuple([record[at] for at in positions]):
+                    wanted.add(self._set, rule.properties, values)
+        for number in numbers if self._looks else ():
+            record = records[number]
+            held = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
+            wanted.add_followed(self._set, held, self._given(number))
+        yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
 
     def _insert(self, rows: LoadRows) -> Steps:
         kind, count = self._kind, len(rows.lines)
@@ -181,14 +190,6 @@ class _Part:
             )
             for name in derived:
                 changing[name][number] = record[name]
-
-    def _update(self, number: int, current: Row) -> Steps:
-        given = self._given(number)
-        row = yield from change(self._plan, current, given, self._statements, self._ledger)
-        if row is current:
-            self._loaded.unchanged += 1
-        else:
-            self._loaded.updated += 1
 
 
 def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
