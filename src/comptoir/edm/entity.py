@@ -108,22 +108,21 @@ class EntityType:
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
     position: Mapping[str, int] = field(init=False)
+    modified_at: Property | None = field(init=False)
+    """The property that holds the time of the last change, if the kind has one."""
 
     def __post_init__(self) -> None:
         names = [each.name for each in self.properties]
         object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
         object.__setattr__(self, "related", {each.name: each for each in self.navigation})
         object.__setattr__(self, "position", {name: at for at, name in enumerate(names)})
+        stamp = next((each for each in self.properties if each.modified_at), None)
+        object.__setattr__(self, "modified_at", stamp)
 
     @property
     def key_property(self) -> Property:
         """The property that is the key."""
         return self.by_name[self.key]
-
-    @property
-    def modified_at(self) -> Property | None:
-        """The property that holds the time of the last change, if the kind has one."""
-        return next((each for each in self.properties if each.modified_at), None)
 
     @property
     def searched(self) -> tuple[str, ...]:

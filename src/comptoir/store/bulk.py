@@ -7,12 +7,12 @@ from uuid import uuid4
 import msgspec
 
 from comptoir.edm.entity import Followed
-from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.load import LoadPlan, LoadRows, Values
+from comptoir.plan.load import LoadPlan, LoadRows
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
+from comptoir.store.ahead import Wanted, matching
 from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
 from comptoir.store.gathering import gathered
@@ -48,23 +48,6 @@ def _load(
     return loaded
 
 
-def matching(
-    company_id: str,
-    entity_set: EntitySet,
-    names: tuple[str, ...],
-    wanted: Sequence[Values],
-    statements: Statements,
-) -> Generator[Statement, list[Row], dict[Values, Row]]:
-    """The records that have some of the wanted values of these properties, by those values."""
-    positions = [entity_set.type.position[name] + 1 for name in names]
-    found: dict[Values, Row] = {}
-    for query in statements.writes.matches(company_id, entity_set, names, wanted):
-        rows = yield query
-        for row in rows:
-            found[tuple([row[at] for at in positions])] = row
-    return found
-
-
 class _Part:
     """Rows that give the same columns, on their way into the table."""
 
@@ -83,40 +66,70 @@ class _Part:
         self._statements = statements
         self._ledger = ledger
         self._loaded = loaded
+        self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
+        self._positions = [self._kind.position[name] + 1 for name in self._names]
+        self._values = list(zip(*rows.held, strict=True))
         missing = [each for each in self._kind.derivations if each.target not in self._names]
         self._derives = bool(missing)
         # a derivation that looks at other records must see those of the rows before it
         self._looks = any(isinstance(each, Followed) for each in missing)
+        self._checked = [
+            each
+            for each in self._kind.unique
+            if each is not rows.columns.matched_by
+            and not rows.columns.position.keys().isdisjoint(each.properties)
+        ]
 
     def write(self) -> Steps:
-        matches = self._rows.matches()
-        wanted = [each for each in matches if each is not None]
+        wanted = [each for each in self._matches if each is not None]
         names = self._rows.columns.matched_by.properties
         existing = yield from matching(
             self._plan.company.id, self._set, names, wanted, self._statements
         )
-        records = [None if each is None else existing.get(each) for each in matches]
-        if self._looks:
-            for number, record in enumerate(records):
-                yield from self._write(self._rows.alone(number), [record])
-        else:
-            yield from self._write(self._rows, records)
+        records = [None if each is None else existing.get(each) for each in self._matches]
+        is_new = [record is None for record in records]
+        numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
+        self._loaded.unchanged += len(records) - len(numbers)
+        if any(is_new) and not self._looks:
+            yield from self._insert(self._rows if all(is_new) else self._rows.only(is_new))
+            numbers = [at for at in numbers if not is_new[at]]
+        yield from self._read_ahead(numbers, records)
+        for number in numbers:
+            record = records[number]
+            if record is None:
+                yield from self._insert(self._rows.alone(number))
+            else:
+                given = self._given(number)
+                yield from change(self._plan, record, given, self._statements, self._ledger)
+                self._loaded.updated += 1
 
-    def _write(self, rows: LoadRows, records: Sequence[Row | None]) -> Steps:
-        if all(records):
-            new = None
-        elif any(records):
-            new = rows.only([record is None for record in records])
-        else:
-            new = rows
-        if new is not None:
-            yield from self._insert(new)
-        for number, record in enumerate(records):
-            if record is not None:
-                yield from self._update(
-                    dict(zip(self._names, rows.at(number), strict=True)), record
-                )
+    def _differs(self, number: int, record: Row | None) -> bool:
+        """Whether there is anything to write of a row."""
+        if record is None:
+            return True
+        return self._values[number] != tuple([record[at] for at in self._positions])
+
+    def _given(self, number: int) -> dict[str, Stored]:
+        """The values that a row gives, by name."""
+        return dict(zip(self._names, self._values[number], strict=True))
+
+    def _read_ahead(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps:
+        """Read what writing some of the rows would look up one by one."""
+        wanted = Wanted()
+        own = {match: held for match, held in zip(self._matches, records, strict=True) if held}
+        for rule in self._checked if own else ():
+            positions = [self._kind.position[name] + 1 for name in rule.properties]
+            identities = self._rows.identities(rule, own)
+            for number in numbers:
+                record, values = records[number], identities[number]
+                if record and values and values != tuple([record[at] for at in positions]):
+                    wanted.add(self._set, rule.properties, values)
+        for number in numbers if self._looks else ():
+            record = records[number]
+            held = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
+            wanted.add_followed(self._set, held, self._given(number))
+        yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
 
     def _insert(self, rows: LoadRows) -> Steps:
         kind, count = self._kind, len(rows.lines)
@@ -139,10 +152,14 @@ class _Part:
         stamp = kind.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        self._ledger.known.clear()
         insert = self._statements.writes.insert(self._set)
         company = repeat(self._plan.company.id, count)
         yield insert.many_columns([company, numbers, *columns.values()])
+        if self._looks:
+            for row in zip(numbers, *columns.values(), strict=True):
+                self._ledger.known.change(self._set, None, row)
+        else:
+            self._ledger.known.clear()
         self._loaded.inserted += count
 
     def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:
@@ -173,13 +190,6 @@ class _Part:
             )
             for name in derived:
                 changing[name][number] = record[name]
-
-    def _update(self, given: dict[str, Stored], current: Row) -> Steps:
-        row = yield from change(self._plan, current, given, self._statements, self._ledger)
-        if row is current:
-            self._loaded.unchanged += 1
-        else:
-            self._loaded.updated += 1
 
 
 def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:

@@ -72,19 +72,22 @@ def _followed(
         # the record names itself, by values that are not stored yet
         own = all(record[name] == value for name, value in rule.only.items())
         return record[rule.value] if own else None
+    own_key = record[entity_set.type.key]
     place = (entity_set.name, (rule.named_by,), (reference,))
     if place in known:
-        return _value(entity_set, known[place], rule)
+        return _value(entity_set, known[place], own_key, rule)
     prepared = statements.writes.followed(entity_set, rule)
-    own_key = record[entity_set.type.key]
     rows = yield prepared.query(company_id, reference, own_key, *rule.only.values())
     return rows[0][0] if rows else None
 
 
-def _value(entity_set: EntitySet, named: Row | None, rule: Followed) -> Stored | None:
+def _value(
+    entity_set: EntitySet, named: Row | None, own_key: Stored, rule: Followed
+) -> Stored | None:
     position = entity_set.type.position
-    if named is None or any(
-        named[position[name] + 1] != value for name, value in rule.only.items()
-    ):
+    # a record that is being renumbered is not the one that its own old number names
+    if named is None or named[position[entity_set.type.key] + 1] == own_key:
+        return None
+    if any(named[position[name] + 1] != value for name, value in rule.only.items()):
         return None
     return named[position[rule.value] + 1]

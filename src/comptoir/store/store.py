@@ -21,7 +21,8 @@ from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Statement
 from comptoir.sql.statements import Statements
-from comptoir.store.bulk import Loaded, load_unit, matching
+from comptoir.store.ahead import matching
+from comptoir.store.bulk import Loaded, load_unit
 from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
