@@ -75,7 +75,7 @@ def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[Pair]:
             (folder / side).mkdir()
             fresh = request.getfixturevalue(f"fresh_{kind}")
             made.append(services.enter_context(Service(fresh, folder / side)))
-        yield services.enter_context(Pair(Command(folder), *made))
+        yield services.enter_context(Pair(Command.without_database(folder), *made))
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids="-to-".join)

@@ -51,7 +51,7 @@ $$
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    return Command(tmp_path)
+    return Command.without_database(tmp_path)
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_duplicate_on_a_shard_is_told_by_what_it_is_of(
     postgres_server: Databases, postgres_url: str, tmp_path: Path
 ) -> None:
     """Citus names the shard's constraint, in the message alone."""
-    Command(tmp_path).done("migrate", "--database", postgres_url)
+    Command.without_database(tmp_path).done("migrate", "--database", postgres_url)
     fault = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
     postgres_server.administer(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$"

@@ -114,7 +114,7 @@ def write(service: Service) -> None:
 
 def command(folder: Path, url: str) -> None:
     """Do all that commands do, and copy a company there and another one back."""
-    here = Command(folder)
+    here = Command.without_database(folder)
     beside = f"sqlite:///{here.database}"
     files = folder / "in"
     files.mkdir()
