@@ -3,7 +3,7 @@
 import pytest
 
 from cli.command import COMPANY, Command
-from comptoir import dumping
+from comptoir.cli import company
 from comptoir.edm.scalar import is_guid
 
 
@@ -19,7 +19,7 @@ def test_a_company_is_made_and_listed_with_its_id_last(migrated: Command) -> Non
 def test_more_than_a_page_of_companies_is_listed(
     migrated: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dumping, "PAGE", 2)
+    monkeypatch.setattr(company, "PAGE", 2)
     made = [f"Acme {at} {migrated.done('company', 'create', f'Acme {at}').last}" for at in range(5)]
     assert migrated.done("company", "list").out.splitlines() == made
 

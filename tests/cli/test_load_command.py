@@ -11,6 +11,7 @@ import pytest
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from comptoir.app import open_store
 from comptoir.config import Settings
+from comptoir.store.protocol import Store
 from support.databases import run_sql
 
 CUSTOMERS = 20_000
@@ -147,17 +148,16 @@ def names_in(url: str, company_id: str) -> list[object]:
 def wait_for_a_part(command: Command, process: "subprocess.Popen[bytes]") -> None:
     """Return when some of what the process loads is written."""
 
-    async def wait() -> None:
-        store = open_store(Settings(database=command.url))
-        try:
-            company = await store.company(COMPANY)
-            assert company is not None
-            while not await store.position(company):
-                assert process.poll() is None
-        finally:
-            await store.close()
+    async def opened() -> Store:
+        return open_store(Settings(database=command.url))
 
-    asyncio.run(wait())
+    with asyncio.Runner() as runner:
+        store = runner.run(opened())
+        company = runner.run(store.company(COMPANY))
+        assert company is not None
+        while not runner.run(store.position(company)):
+            assert process.poll() is None
+        runner.run(store.close())
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

@@ -19,7 +19,8 @@ from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
 
-_PAGE = 1_000
+PAGE = 1_000
+"""How many companies are asked for at a time."""
 
 app = typer.Typer(
     name="company",
@@ -93,10 +94,10 @@ async def all_companies(store: Store) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     seek: Seek | None = None
     while True:
-        plan = PagePlan(entity_set, None, EVERYTHING, order, seek, _PAGE)
+        plan = PagePlan(entity_set, None, EVERYTHING, order, seek, PAGE)
         rows = [row async for some in store.page(plan) for row in some]
         found += [(str(row[positions["name"] + 1]), str(row[positions["id"] + 1])) for row in rows]
-        if len(rows) < _PAGE:
+        if len(rows) < PAGE:
             return found
         seek = plan.seek_behind(rows[-1])
 
