@@ -142,6 +142,11 @@ class Pair:
             assert mine[table] == others[table]
 
 
+def guid(number: int) -> str:
+    """A key for a number; keys are in the order of their numbers."""
+    return f"00000000-0000-4000-8000-{number:012x}"
+
+
 async def opened(settings: Settings) -> Store:
     return open_store(settings)
 

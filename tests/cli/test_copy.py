@@ -1,9 +1,13 @@
 """`comptoir copy`: a company is in another database what it was, tags and change log included."""
 
+import filecmp
+import tracemalloc
+from pathlib import Path
+
 import pytest
 
 from cli.conftest import PAIRS
-from cli.pair import Pair, rows_of
+from cli.pair import Pair, guid, rows_of
 from conftest import stock
 from support.client import record, tag_of
 from support.office import Company
@@ -51,6 +55,36 @@ def test_the_change_log_is_the_same(pair: Pair, company: Company) -> None:
     ]
     assert len(printed[0].splitlines()) == len(SAMPLES)
     assert printed[0] == printed[1]
+
+
+def test_dumps_are_the_same(pair: Pair, company: Company, tmp_path: Path) -> None:
+    pair.copied(company)
+    for side, url in zip(("source", "target"), pair.urls, strict=True):
+        named = ("--company", company.id, "--database", url)
+        pair.command.done("dump", *named, tmp_path / side, "--with-secrets")
+    source, target = tmp_path / "source", tmp_path / "target"
+    files = [path.name for path in source.iterdir()]
+    assert len(files) == len(SAMPLES)
+    assert filecmp.cmpfiles(source, target, files, shallow=False)[0] == files
+
+
+def test_memory_does_not_grow_with_what_is_copied(pair: Pair, company: Company) -> None:
+    """60 million characters pass through a few."""
+    text = "AAAA" * 150_000
+    table = "ItemProductTextLongContentsExt"
+    for at in range(10):
+        numbers = range(10 * at, 10 * at + 10)
+        company.load(table, *({"systemId": guid(each), "base64Text": text} for each in numbers))
+
+    tracemalloc.start()
+    try:
+        report = pair.attempt(company, lambda *_: None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert report.records == len(SAMPLES) + 100
+    assert peak < 30_000_000
 
 
 def test_a_tag_of_the_source_is_one_of_the_target(pair: Pair, company: Company) -> None:

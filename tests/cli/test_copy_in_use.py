@@ -1,10 +1,8 @@
 """A source may be written to while it is copied: the target becomes what it is in the end."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from cli.pair import Pair
+from cli.pair import Pair, guid
 from comptoir.copying import ROUNDS
 from comptoir.errors import OperatorError
 from comptoir.store.snapshot import LOOKUP, SLICE_ROWS
@@ -55,16 +53,11 @@ def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
     pair.assert_same(company)
 
 
-def keys() -> Iterator[str]:
-    """Keys of customers, in their order."""
-    return (f"00000000-0000-4000-8000-{at:012x}" for at in range(1, 10**12))
-
-
 def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
     pair: Pair, company: Company
 ) -> None:
     """A record that is still to come has the number of one that is there by then."""
-    ids = [key for key, _ in zip(keys(), range(SLICE_ROWS + 10), strict=False)]
+    ids = [guid(at) for at in range(SLICE_ROWS + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
     pair.stopped_at(company, "copying customersExt")
     company.load("customersExt", {"id": ids[0], "number": "C"})
@@ -76,7 +69,7 @@ def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
 
 def test_unique_values_may_change_hands_among_many_records(pair: Pair, company: Company) -> None:
     """Each record takes the number of the one that is looked up behind it."""
-    ids = [key for key, _ in zip(keys(), range(2 * LOOKUP + 10), strict=False)]
+    ids = [guid(at) for at in range(2 * LOOKUP + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
 
     def rotate() -> None:

@@ -1,5 +1,6 @@
 """`comptoir dump`, and that what it writes loads back equal."""
 
+import asyncio
 import stat
 from pathlib import Path
 
@@ -8,7 +9,11 @@ import pytest
 
 from cli.command import COMPANY, OTHER_COMPANY, Command
 from cli.desk import Desk
+from comptoir.app import open_store
 from comptoir.catalog import MODEL
+from comptoir.dumping import Dumper, DumpFormat
+from comptoir.store.snapshot import SLICE_ROWS
+from support.office import Company
 
 TEXTS = (
     'He said "no", twice',
@@ -105,6 +110,37 @@ def test_no_file_is_overwritten(ready: Command, desk: Desk) -> None:
     assert "unitsOfMeasureExt.ndjson is there already" in fault
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
+
+
+def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Path) -> None:
+    """Neither in the file that is being written, nor in those that come behind it."""
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
+    company.load("shippingAgentsExt", {"code": "A"})
+
+    def write() -> None:
+        company.load("customersExt", *({"number": f"D{at}"} for at in range(100)))
+        company.load("customersExt", {"number": f"C{SLICE_ROWS}", "city": "Wien"})
+        company.load("shippingAgentsExt", {"code": "B"})
+
+    async def dump() -> list[int]:
+        store = open_store(company.office.settings)
+        try:
+            async with store.snapshot() as snapshot:
+                reading = snapshot.rows("customersExt", company.id)
+                first = await anext(reading)
+                await asyncio.to_thread(write)
+                rest = [row async for rows in reading for row in rows]
+                assert not any("Wien" in row for row in rest)
+                dumper = Dumper(snapshot, company.stored, DumpFormat.NDJSON, with_secrets=False)
+                names = ("customersExt", "shippingAgentsExt")
+                dumped = [await dumper.dump(MODEL.by_name[each], tmp_path) for each in names]
+                return [len(first) + len(rest), *dumped]
+        finally:
+            await store.close()
+
+    assert asyncio.run(dump()) == [SLICE_ROWS + 10, SLICE_ROWS + 10, 1]
+    assert b"Wien" not in (tmp_path / "customersExt.ndjson").read_bytes()
+    assert len(company.listed("shippingAgentsExt")) == 2
 
 
 @pytest.mark.parametrize(

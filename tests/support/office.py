@@ -28,6 +28,7 @@ class Office:
     """A store of its own over a service's database, driven by the tests' event loop."""
 
     def __init__(self, settings: Settings, runner: asyncio.Runner, model: Model = MODEL) -> None:
+        self.settings = settings
         self._model = model
         self._runner = runner
         self._store = self.wait(_opened(settings, model))

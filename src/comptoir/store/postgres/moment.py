@@ -17,8 +17,11 @@ from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, Moment, charac
 LONGEST_SECONDS = 600.0
 """How long a single statement of a snapshot may take: counting a large table takes its time."""
 
-FETCHED = 100
-"""How many rows are fetched at once, whatever their size."""
+FEW, MANY = 10, 640
+"""How many rows are fetched at first, and at most when they are small."""
+
+LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
+"""How much text one fetch should bring: between these."""
 
 
 @asynccontextmanager
@@ -65,16 +68,22 @@ class _PostgresMoment(Moment):
         # declared, so that the plan is one that gives its first rows soon
         cursor = f"comptoir_{next(self._numbers)}"
         await self._execute(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", *query.values)
-        fetch = Query(f"FETCH {FETCHED} FROM {cursor}", ())
+        size = FEW
         ended = False
         while not ended:
             rows: list[Row] = []
             left = SLICE_CHARACTERS
             while left > 0 and len(rows) < SLICE_ROWS and not ended:
-                some = await self.fetch(fetch)
-                ended = len(some) < FETCHED
+                wanted = min(size, SLICE_ROWS - len(rows))
+                some = await self.fetch(Query(f"FETCH {wanted} FROM {cursor}", ()))
+                ended = len(some) < wanted
                 rows += some
-                left -= characters(some)
+                volume = characters(some)
+                left -= volume
+                if volume > MUCH:
+                    size = max(size // 2, 1)
+                elif volume < LITTLE:
+                    size = min(size * 2, MANY)
             if rows:
                 yield rows
 
