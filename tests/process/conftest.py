@@ -1,4 +1,4 @@
-"""Servers of one's own: to be stopped and killed."""
+"""Servers of two processes, and of one's own: to be stopped and killed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -24,6 +24,17 @@ class StartServer(Protocol):
         request_seconds: float = 60.0,
         stall_seconds: float = 60.0,
     ) -> Server: ...
+
+
+@pytest.fixture(scope="session")
+def two(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """The service as two processes, which are not to be stopped."""
+    folder = tmp_path_factory.mktemp("two")
+    settings = Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys"))
+    with Server(settings, folder, workers=2) as server:
+        yield server
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from process.conftest import StartServer
 from support.client import encoded
 from support.mirror import Mirror
 from support.office import Company
+from support.server import Server
 
 WRITERS = 8
 WRITES = 40
@@ -15,11 +15,12 @@ AGENTS = "shippingAgentsExt"
 FILTER = encoded({"$filter": "length(name) ge 3"})
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("serving", ["server", "two"])
 def test_who_follows_beside_many_writers_holds_what_is_there(
-    workers: int, start_server: StartServer
+    serving: str, request: pytest.FixtureRequest
 ) -> None:
-    company = start_server(workers=workers).new_company()
+    carrier: Server = request.getfixturevalue(serving)
+    company = carrier.new_company()
     mirrors = [Mirror(company, AGENTS, page_size=7), Mirror(company, AGENTS, FILTER, 7)]
 
     with ThreadPoolExecutor(WRITERS) as threads:

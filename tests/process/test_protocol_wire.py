@@ -6,8 +6,11 @@ from http.client import IncompleteRead
 
 import pytest
 
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from process.conftest import StartServer
 from support.codings import decoder
+from support.databases import FreshDatabase
 from support.office import Company
 from support.refusals import refusal
 from support.server import Server
@@ -79,15 +82,27 @@ def test_head_of_a_stream_has_no_body_and_leaves_the_connection_in_order(
         assert (b"content-encoding: " + coding.encode() in each) == (coding != "identity")
 
 
-def test_a_request_that_does_not_end_is_408(start_server: StartServer) -> None:
+@pytest.fixture(scope="module")
+def hasty(
+    fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    """A service that waits for half a second; what never arrives is nothing to a database."""
+    folder = tmp_path_factory.mktemp("hasty")
+    settings = Settings(
+        database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), request_seconds=0.5
+    )
+    with Server(settings, folder) as server:
+        yield server
+
+
+def test_a_request_that_does_not_end_is_408(hasty: Server) -> None:
     """In its head or in its body; the one that comes in time is answered on the same server."""
-    server = start_server(request_seconds=0.5)
-    company = server.new_company()
+    company = hasty.new_company()
     body = request(
-        server, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
+        hasty, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
     )
     for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
-        with server.connect() as connection:
+        with hasty.connect() as connection:
             answer = ask(connection, begun)
 
             refusal(answer, "Request_Timeout")
@@ -97,9 +112,8 @@ def test_a_request_that_does_not_end_is_408(start_server: StartServer) -> None:
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(start_server: StartServer) -> None:
-    server = start_server(request_seconds=0.5)
-    with server.connect() as connection:
+def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(hasty: Server) -> None:
+    with hasty.connect() as connection:
         connection.settimeout(0.1)
         received = b""
         while not received:
@@ -112,9 +126,8 @@ def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(start_server: Sta
     assert received in (b"HTTP/1.1 408", b"HTTP/1.1 400")
 
 
-def test_a_connection_on_which_nothing_comes_is_closed(start_server: StartServer) -> None:
-    server = start_server(request_seconds=0.5)
-    with server.connect() as connection:
+def test_a_connection_on_which_nothing_comes_is_closed(hasty: Server) -> None:
+    with hasty.connect() as connection:
         assert connection.recv(1) == b""
 
 

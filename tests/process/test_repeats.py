@@ -6,6 +6,7 @@ from process.conftest import StartServer
 from support.client import record, tag_of
 from support.contract import without_control
 from support.repeats import essence, repeatable
+from support.server import Server
 from support.spread import Spread
 
 AGENT = {"code": "UPS"}
@@ -33,10 +34,9 @@ def test_a_repeat_after_a_kill_has_the_answer_of_the_first(start_server: StartSe
     assert len(company.changes()) == 2
 
 
-def test_of_many_repeats_in_two_processes_one_is_done(start_server: StartServer) -> None:
-    server = start_server(workers=2)
-    with Spread(server, 10) as spread:
-        company = replace(server.new_company(), carrier=spread)
+def test_of_many_repeats_in_two_processes_one_is_done(two: Server) -> None:
+    with Spread(two, 10) as spread:
+        company = replace(two.new_company(), carrier=spread)
         for code in "ABC":
             headers = repeatable()
             requests = [

@@ -10,6 +10,7 @@ import pytest
 from process.conftest import StartServer
 from support.office import Company
 from support.patience import until
+from support.server import Server
 from support.spread import Spread
 
 COUNT = 3_000
@@ -53,12 +54,11 @@ def test_an_index_survives_a_kill_while_it_catches_up(
     check(company, "old", range(0, COUNT, 100))
 
 
-def test_two_processes_catch_up_beside_writers(start_server: StartServer) -> None:
+def test_two_processes_catch_up_beside_writers(two: Server) -> None:
     """Searches are exact all the while, and the index is when it has caught up."""
-    server = start_server(2)
-    company = server.new_company()
+    company = two.new_company()
     load(company, "old", range(COUNT))
-    with Spread(server, 4) as carrier:
+    with Spread(two, 4) as carrier:
         spread = replace(company, carrier=carrier)
         check(spread, "old", range(0, COUNT, 500))
         for start in range(0, COUNT, 300):

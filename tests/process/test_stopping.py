@@ -9,7 +9,7 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record
-from support.databases import writes_held
+from support.databases import ON_SQLITE, writes_held
 from support.office import Company
 from support.patience import until
 from support.server import Server
@@ -79,6 +79,7 @@ def test_a_stop_answers_every_request_that_is_under_way(
     assert len(company.changes()) == 10
 
 
+@ON_SQLITE
 def test_a_stop_does_not_wait_for_idle_connections(start_server: StartServer) -> None:
     server = start_server()
     with server.connect() as idle:
@@ -88,6 +89,7 @@ def test_a_stop_does_not_wait_for_idle_connections(start_server: StartServer) ->
         assert idle.recv(1) == b""
 
 
+@ON_SQLITE
 def test_a_stop_ends_in_time_though_a_client_never_sends_its_body(
     start_server: StartServer,
 ) -> None:

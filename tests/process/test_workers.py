@@ -7,16 +7,12 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record, tag_of
+from support.databases import ON_SQLITE
 from support.office import Company
 from support.patience import until
 from support.refusals import refusal
 from support.server import Server
 from support.spread import Spread
-
-
-@pytest.fixture
-def two(start_server: StartServer) -> Server:
-    return start_server(workers=2)
 
 
 @pytest.fixture
@@ -85,23 +81,25 @@ def test_a_company_that_is_added_is_known_to_all(two: Server, spread: Spread) ->
 
 
 def test_metrics_are_those_of_all_processes(two: Server, spread: Spread) -> None:
-    answers = spread.send_all([two.client.build("POST", "companies") for _ in range(20)])
+    answers = spread.send_all([two.client.build("PUT", "companies") for _ in range(20)])
     assert {each.status_code for each in answers} == {405}
 
-    line = 'comptoir_requests_total{method="POST",status="405"} 20.0'
+    line = 'comptoir_requests_total{method="PUT",status="405"} 20.0'
     until(lambda: line in two.origin.get("metrics").text or None, line)
 
 
-def test_workers_do_not_outlive_the_process_that_started_them(two: Server) -> None:
+@ON_SQLITE
+def test_workers_do_not_outlive_the_process_that_started_them(start_server: StartServer) -> None:
     """Else they would keep the port, and answer beside the service that takes their place."""
+    server = start_server(workers=2)
 
     def refuses() -> bool | None:
         try:
-            two.connect().close()
+            server.connect().close()
         except ConnectionRefusedError:
             return True
         return None
 
-    two.kill_parent()
+    server.kill_parent()
 
     until(refuses, "an address on which nobody listens")
