@@ -23,7 +23,7 @@ serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on
 	@$(BIN)/comptoir serve --quickstart $(ARGS)
 
 test: .venv/.test $(NODE) ## the whole suite, on all cores (make test ARGS='-k etag' for a part)
-	@$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
 check: .venv/.check ## formatter, linter, type checker, house rules
 	@$(BIN)/ruff format --check .

@@ -16,6 +16,9 @@ from support.server import Server
 from support.service import Service
 from support.specimen import WITH_SPECIMENS
 
+# the service is started more than a hundred times: compiled anew, each start takes a fifth longer
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 @pytest.fixture(scope="session")
 def postgres_server(
