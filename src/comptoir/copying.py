@@ -227,7 +227,9 @@ class _Run:
             await self._compare(ours)
             if await self._has_moved_on():
                 return False
-            await self._step(None, opens=await ours.company(self._id))
+            opens = await ours.company(self._id)
+            self._progress("finishing", self._report.records, self._report.records)
+            await self._step(None, opens=opens)
         return True
 
     async def _has_moved_on(self) -> bool:

@@ -64,12 +64,14 @@ class Pair:
         """What the command says of a company that it is not to copy."""
         return self.run("--company", company.id, *more).fault()
 
-    def attempt(self, company: Company, listener: Progress) -> CopyReport:
+    def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
         """Copy within this process, with somebody who listens."""
         copier = Copier(MODEL, self._here, self._there, listener)
-        return self._runner.run(copier.copy(company.stored, anew=False))
+        return self._runner.run(copier.copy(company.stored, anew=anew))
 
-    def stopped_at(self, company: Company, stage: str, times: int = 1) -> None:
+    def stopped_at(
+        self, company: Company, stage: str, times: int = 1, *, anew: bool = False
+    ) -> None:
         """Interrupt a copy when it has told of a stage so many times."""
         told = 0
 
@@ -80,7 +82,7 @@ class Pair:
                 raise Stopped
 
         with pytest.raises(Stopped):
-            self.attempt(company, stop)
+            self.attempt(company, stop, anew=anew)
 
     def during(
         self, company: Company, stage: str, work: Callable[[], object], times: int = 1

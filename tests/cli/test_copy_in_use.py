@@ -117,6 +117,17 @@ def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
     pair.assert_same(company)
 
 
+def test_what_is_written_at_the_very_end_is_told(pair: Pair, company: Company) -> None:
+    def write() -> None:
+        record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+
+    with pytest.raises(OperatorError, match=r"was written to in the source when its copy"):
+        pair.during(company, "finishing", write)
+
+    assert "1 changes followed" in pair.copied(company)
+    pair.assert_same(company)
+
+
 def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
     pair: Pair, company: Company
 ) -> None:

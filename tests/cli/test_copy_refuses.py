@@ -4,6 +4,7 @@ import pytest
 
 from cli.command import Command
 from cli.pair import Pair
+from comptoir.store.snapshot import SLICE_ROWS
 from comptoir.store.urls import shown
 from conftest import stock
 from support.client import record
@@ -139,12 +140,13 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
 
 
 def test_what_was_being_dropped_is_not_gone_on_with(pair: Pair, company: Company) -> None:
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     pair.stopped_at(company, "comparing")
-    drop = "UPDATE copies SET incarnation = '' WHERE company_id"
-    run_sql(pair.urls[1], f"{drop} = '{company.id}'")
+    pair.stopped_at(company, "dropping", anew=True)
+    assert pair.copied_so_far(company, "customersExt") == 11
 
     assert "or one that was being dropped" in pair.fault(company)
-    assert f"{len(SAMPLES)} records; equal" in pair.copied(company, "--anew")
+    assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--anew")
     pair.assert_same(company)
 
 
