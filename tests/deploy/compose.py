@@ -1,0 +1,96 @@
+"""The compose file under `deploy`, as far as it is used there."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import yaml  # type: ignore[import-untyped]
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy" / "compose"
+
+_VARIABLE = re.compile(r"\$\{(\w+):\?\}")
+_COPIED = re.compile(r"^COPY (.+) \S+$", re.MULTILINE)
+
+
+class Build(msgspec.Struct, forbid_unknown_fields=True):
+    context: str
+    dockerfile: str = "Dockerfile"
+
+
+class Dependency(msgspec.Struct, forbid_unknown_fields=True):
+    condition: Literal["service_started", "service_healthy", "service_completed_successfully"]
+
+
+class Health(msgspec.Struct, forbid_unknown_fields=True):
+    test: list[str] = []
+    interval: str = ""
+    timeout: str = ""
+    disable: bool = False
+
+
+class Service(msgspec.Struct, forbid_unknown_fields=True):
+    image: str = ""
+    build: Build | str | None = None
+    user: str = ""
+    entrypoint: list[str] = []
+    command: list[str] = []
+    environment: dict[str, str] = {}
+    ports: list[str] = []
+    volumes: list[str] = []
+    depends_on: dict[str, Dependency] = {}
+    healthcheck: Health | None = None
+    stop_grace_period: str = ""
+    restart: Literal["no", "unless-stopped"] = "no"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of the package's own image."""
+        return isinstance(self.build, Build)
+
+    @property
+    def dockerfile(self) -> Path | None:
+        """What its image is made by; None for one that is fetched."""
+        if isinstance(self.build, Build):
+            return self.context / self.build.dockerfile
+        return None if self.build is None else self.context / "Dockerfile"
+
+    @property
+    def context(self) -> Path:
+        """The folder that its image is made of."""
+        context = self.build.context if isinstance(self.build, Build) else self.build
+        return (FOLDER / (context or "")).resolve()
+
+    @property
+    def copied(self) -> Iterator[Path]:
+        """The files and folders that its image is made of."""
+        if self.dockerfile is not None:
+            for sources in _COPIED.findall(self.dockerfile.read_text()):
+                yield from (self.context / source for source in sources.split())
+
+
+class Compose(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    services: dict[str, Service]
+    volumes: dict[str, None]
+
+
+def compose() -> Compose:
+    """The file; raises `msgspec.ValidationError` for a member that is not known here."""
+    document = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    del document["x-host"]
+    return msgspec.convert(document, Compose)
+
+
+def variables(text: str) -> set[str]:
+    """The variables that a text is filled with."""
+    return set(_VARIABLE.findall(text))
+
+
+def example() -> Mapping[str, str]:
+    """The variables of the example, with what stands for their values."""
+    lines = (FOLDER / "example.env").read_text().splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: value for name, _, value in pairs}

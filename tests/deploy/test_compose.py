@@ -1,0 +1,106 @@
+"""The compose file under `deploy`: all that it names is there, and its parts fit together.
+
+There is no Docker where the tests run: the file is read, and its images are not built.
+"""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from comptoir.config import HELP, environment_name, load_settings
+from deploy.compose import FOLDER, ROOT, Service, compose, example, variables
+
+COMPOSE = compose()
+HOSTS = {name: each for name, each in COMPOSE.services.items() if each.is_ours and not each.command}
+NGINX = (FOLDER / "proxy" / "nginx.conf").read_text()
+PGBOUNCER = (FOLDER / "pgbouncer" / "start.sh").read_text()
+IN_CONTAINER = "127.0.0.1:8080"
+
+
+def limit(name: str, text: str) -> int:
+    """A number that a text sets."""
+    found = re.search(rf"{name} ?= ?(\d+)", text)
+    assert found is not None
+    return int(found[1])
+
+
+@pytest.fixture(params=COMPOSE.services)
+def service(request: pytest.FixtureRequest) -> Service:
+    return COMPOSE.services[request.param]
+
+
+def test_every_variable_of_the_service_is_a_setting() -> None:
+    ours = [each for each in COMPOSE.services.values() if each.is_ours]
+    assert len(ours) == 3
+    for each in ours:
+        given = {name: value for name, value in each.environment.items() if "COMPTOIR" in name}
+        assert given.keys() <= {environment_name(name) for name in HELP}
+        assert load_settings({}, given).database.startswith("postgresql://")
+
+
+def test_every_secret_stands_in_the_example_and_none_has_a_value() -> None:
+    assert variables((FOLDER / "compose.yaml").read_text()) == example().keys()
+    assert all(value.endswith("-password-here") for value in example().values())
+    assert "/deploy/compose/.env" in (ROOT / ".gitignore").read_text().split()
+
+
+def test_what_a_service_needs_is_there(service: Service) -> None:
+    assert bool(service.image) or service.dockerfile is not None
+    assert service.dockerfile is None or service.dockerfile.is_file()
+    assert [path for path in service.copied if not path.exists()] == []
+    for volume in service.volumes:
+        source = volume.partition(":")[0]
+        is_there = (FOLDER / source).is_file() if "/" in source else source in COMPOSE.volumes
+        assert is_there, volume
+
+
+def test_what_a_service_waits_for_comes_about(service: Service) -> None:
+    for name, dependency in service.depends_on.items():
+        other = COMPOSE.services[name]
+        if dependency.condition == "service_healthy":
+            assert other.healthcheck is not None
+            assert other.healthcheck.test
+        if dependency.condition == "service_completed_successfully":
+            assert other.restart == "no"
+
+
+def test_the_image_is_made_of_what_the_context_keeps() -> None:
+    host = HOSTS["one"]
+    assert host.dockerfile is not None
+    ignored = host.dockerfile.with_name("Dockerfile.dockerignore").read_text()
+    kept = {line[1:] for line in ignored.splitlines() if line.startswith("!")}
+    assert {path.relative_to(ROOT).parts[0] for path in host.copied} == kept
+
+
+def test_the_hosts_stand_behind_the_proxy_and_at_their_public_address() -> None:
+    assert set(re.findall(r"server (\w+):8080", NGINX)) == HOSTS.keys()
+    published, _, inner = COMPOSE.services["proxy"].ports[0].rpartition(":")
+    assert f"listen {inner};" in NGINX
+    for each in HOSTS.values():
+        assert urlsplit(each.environment["COMPTOIR_PUBLIC_URL"]).netloc == published
+        assert each.healthcheck is not None
+        assert f"http://{IN_CONTAINER}/readyz" in each.healthcheck.test[-1]
+        assert load_settings({}, {}).port == int(IN_CONTAINER.rpartition(":")[2])
+
+
+def test_a_batch_passes_the_proxy() -> None:
+    found = re.search(r"client_max_body_size (\d+)m;", NGINX)
+    assert found is not None
+    assert int(found[1]) << 20 > load_settings({}, {}).batch_bytes
+
+
+def test_there_are_connections_for_all_hosts() -> None:
+    wanted = sum(int(each.environment["COMPTOIR_DATABASE_CONNECTIONS"]) for each in HOSTS.values())
+    assert wanted <= limit("max_client_conn", PGBOUNCER)
+    most = limit("max_connections", " ".join(COMPOSE.services["primary"].command))
+    assert limit("default_pool_size", PGBOUNCER) < most
+    # else the standby does not start
+    assert limit("max_connections", " ".join(COMPOSE.services["standby"].command)) >= most
+
+
+def test_prepared_statements_do_not_meet_pgbouncer() -> None:
+    assert "pool_mode = transaction" in PGBOUNCER
+    for each in COMPOSE.services.values():
+        if ":6432/" in each.environment.get("COMPTOIR_DATABASE", ""):
+            assert each.environment["COMPTOIR_STATEMENT_CACHE"] == "0"
