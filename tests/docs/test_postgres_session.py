@@ -1,0 +1,46 @@
+"""The session in the page on PostgreSQL does what the page promises, on a server of its own."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from docs.pages import DOCS, keeps_promise, run, steps
+from support.postgres import ADMINISTRATOR, ROLE, Postgres
+from support.programs import go_without
+
+PAGE = DOCS / "how-to" / "postgresql.md"
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    """A server with nothing on it, not even the role of the service."""
+    with Postgres() as server:
+        if not server.programs.has("psql"):
+            go_without("psql is missing: install the package postgresql")
+        if not server.asked("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"):
+            go_without("pg_trgm is missing: install the package postgresql")
+        server.administer(f"DROP ROLE {ROLE}")
+        yield server
+
+
+def test_the_session_does_what_the_page_promises(server: Postgres, tmp_path: Path) -> None:
+    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1])
+    kept = {name: value for name, value in os.environ.items() if "COMPTOIR" not in name}
+    session = steps(PAGE)
+    printed = run(
+        session,
+        tmp_path,
+        {
+            **kept,
+            "PATH": f"{server.programs.folder}{os.pathsep}{kept['PATH']}",
+            "PGHOST": str(server.place.folder),
+            "PGPORT": str(server.port),
+            "PGUSER": ADMINISTRATOR,
+        },
+    )
+    assert len(printed) == len(session)
+    for step, text in zip(session, printed, strict=True):
+        assert keeps_promise(step.promised or "", text), f"{PAGE.name}:{step.line}: {text}"
