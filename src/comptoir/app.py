@@ -23,6 +23,7 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.http.server import bound_requests
 from comptoir.service import Service
+from comptoir.store.postgres.replica import Noted
 from comptoir.store.postgres.store import PostgresStore
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
@@ -32,10 +33,13 @@ PARENT_SECONDS = 1.0
 """How often a worker looks whether the process that started it is still there."""
 
 
-def open_store(settings: Settings, model: Model = MODEL) -> Store:
-    """The store that the settings name, to be used within the running event loop."""
+def open_store(settings: Settings, model: Model = MODEL, noted: Noted = lambda _: None) -> Store:
+    """The store that the settings name, to be used within the running event loop.
+
+    `noted` hears of reads that a replica may answer.
+    """
     if is_postgres(settings.database):
-        return PostgresStore(settings, model)
+        return PostgresStore(settings, model, noted)
     return SqliteStore(settings, model)
 
 
@@ -56,7 +60,8 @@ class Application:
         self._verifier = TokenVerifier(
             keys.trusted, settings.token_issuer, settings.token_audience, algorithms
         )
-        self._journal = Journal(RequestLog(settings.log_level), Metrics())
+        self._metrics = Metrics()
+        self._journal = Journal(RequestLog(settings.log_level), self._metrics)
         self._store: Store | None = None
         self._edge: Edge | None = None
 
@@ -70,7 +75,7 @@ class Application:
     async def start(self) -> None:
         """Open the store; raises `OperatorError` when that is not possible."""
         settings = self._settings
-        self._store = open_store(settings, self._model)
+        self._store = open_store(settings, self._model, self._metrics.count_replica_read)
         service = Service(self._model, self._store, settings)
         api = Api(service, Authenticator(self._verifier), settings)
         self._edge = Edge(

@@ -38,6 +38,13 @@ class Settings:
         default="sqlite:///./data/comptoir.db",
         metadata=_help("The database: `sqlite:///PATH` or `postgresql://USER@HOST/NAME`."),
     )
+    read_database: str = field(
+        default="",
+        metadata=_help(
+            "A standby of the database on PostgreSQL, for the reads that allow it: with "
+            "`Data-Access-Intent: ReadOnly`, or with a `Consistency-Token`."
+        ),
+    )
     connect_seconds: float = field(
         default=10.0,
         metadata=_help(
@@ -45,7 +52,10 @@ class Settings:
         ),
     )
     database_connections: int = field(
-        default=20, metadata=_help("The most connections to PostgreSQL that a process keeps.")
+        default=20,
+        metadata=_help(
+            "The most connections that a process keeps to PostgreSQL, and as many to a standby."
+        ),
     )
     statement_cache: int = field(
         default=500,

@@ -10,8 +10,10 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migrate import migrate
+from postgres.following import Followed, Pair
 from support.postgres import Databases, Postgres
 from support.service import Service
+from support.standby import Standby
 
 Served = Callable[..., Service]
 """A service over the database at a URL, with settings of its own."""
@@ -36,6 +38,25 @@ def served(tmp_path: Path) -> Iterator[Served]:
             return stack.enter_context(Service(fresh, tmp_path, MODEL, **settings))
 
         yield serve
+
+
+@pytest.fixture(scope="session")
+def lasting_pair() -> Iterator[Pair]:
+    with Postgres() as primary, Standby(primary) as standby:
+        yield Pair(primary, standby)
+
+
+@pytest.fixture
+def pair(lasting_pair: Pair) -> Iterator[Pair]:
+    """A server with a standby, which a test may stop, kill and make wait."""
+    yield lasting_pair
+    lasting_pair.mend()
+
+
+@pytest.fixture
+def followed(pair: Pair, served: Served) -> Followed:
+    """A service with a replica."""
+    return Followed.on(pair, served)
 
 
 def migrated(server: Databases) -> str:

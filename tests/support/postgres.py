@@ -201,7 +201,6 @@ class Postgres(Databases):
         self._users = _held(self.place.users, fcntl.LOCK_SH)
         self._post_guard()
         self._initialize({**PLAIN, **({} if durable else QUICK), **(settings or {})})
-        self.administer(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{self.place.password}'")
 
     def __enter__(self) -> Self:
         return self
@@ -225,11 +224,26 @@ class Postgres(Databases):
 
     def kill(self) -> None:
         """Kill every process of the server without a warning."""
-        pid = self.pid
-        os.kill(pid, signal.SIGSTOP)
-        for each in (pid, *_children_of(pid)):
+        for each in self._stopped():
             os.kill(each, signal.SIGKILL)
         self._wait_until_gone()
+
+    @contextmanager
+    def hung(self) -> Iterator[None]:
+        """Let every process of the server stand still: it takes connections, and says nothing."""
+        stopped = self._stopped()
+        for each in stopped:
+            os.kill(each, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in stopped:
+                os.kill(each, signal.SIGCONT)
+
+    def _stopped(self) -> Sequence[int]:
+        """The processes of the server, of which the first is stopped and starts no others."""
+        os.kill(self.pid, signal.SIGSTOP)
+        return (self.pid, *_children_of(self.pid))
 
     def restart(self, mode: StopMode = "fast") -> None:
         self.stop(mode)
@@ -243,6 +257,10 @@ class Postgres(Databases):
         """Change settings, from the next start or `reload` on."""
         with (self.data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = '{_value(value)}'\n" for name, value in settings.items())
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
 
     @property
     def pid(self) -> int:
@@ -269,7 +287,7 @@ class Postgres(Databases):
         with suppress(FileNotFoundError):
             # after a kill, the file of the process before is still there
             told = (self.data / "postmaster.pid").read_text().split()
-            if told[:1] == [str(self.pid)] and told[-1] == "ready":
+            if told[:1] == [str(self.pid)] and told[-1] in ("ready", "standby"):
                 return True
         return None
 
@@ -280,6 +298,11 @@ class Postgres(Databases):
             options += ["--locale-provider=icu", "--icu-locale=en-US"]
         self.programs.run("initdb", *options, "--auth=reject", "-D", self.data)
         (self.data / "pg_hba.conf").write_text(ACCESS)
+        self._begin(settings)
+        self.administer(f"CREATE ROLE {ROLE} LOGIN PASSWORD '{self.place.password}'")
+
+    def _begin(self, settings: Mapping[str, Setting]) -> None:
+        """Start for the first time, on a port that is free."""
         self.configure({"unix_socket_directories": str(self.place.folder), **settings})
         for tries_left in reversed(range(PORT_TRIES)):
             self.place = Place(self.place.folder, free_port(), self.place.password)

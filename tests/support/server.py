@@ -148,6 +148,14 @@ class Server:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    names = ("database", "keys", "workers", "stop_seconds", "request_seconds", "stall_seconds")
+    names = (
+        "database",
+        "read_database",
+        "keys",
+        "workers",
+        "stop_seconds",
+        "request_seconds",
+        "stall_seconds",
+    )
     given = {environment_name(name): str(getattr(settings, name)) for name in names}
     return {**os.environ, **given}

@@ -17,6 +17,7 @@ def _option(setting: str) -> OptionInfo:
 
 
 Database = Annotated[str | None, _option("database")]
+ReadDatabase = Annotated[str | None, _option("read_database")]
 Keys = Annotated[str | None, _option("keys")]
 Host = Annotated[str | None, _option("host")]
 Port = Annotated[int | None, _option("port")]

@@ -20,12 +20,13 @@ from comptoir.errors import UnreachableError
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import make_ready
+from comptoir.store.migrate import check_replica, make_ready
 
 
 def serve(  # noqa: PLR0913 - an option each
     *,
     database: options.Database = None,
+    read_database: options.ReadDatabase = None,
     keys: options.Keys = None,
     host: options.Host = None,
     port: options.Port = None,
@@ -51,6 +52,7 @@ def serve(  # noqa: PLR0913 - an option each
     settings = load_settings(
         {
             "database": database,
+            "read_database": read_database,
             "keys": keys,
             "host": host,
             "port": port,
@@ -75,6 +77,10 @@ def serve(  # noqa: PLR0913 - an option each
 
 def _make_ready(settings: Settings, *, needed: bool) -> None:
     """Have the schema checked; a server that is not up yet is waited for, unless it is needed."""
+    try:
+        check_replica(settings)
+    except UnreachableError as fault:
+        _warn(f"{fault} Until then all reads go to the primary.")
     try:
         make_ready(settings, MODEL, _warn)
     except UnreachableError as fault:

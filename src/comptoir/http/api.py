@@ -14,6 +14,7 @@ from comptoir.http.coding import answer_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.url import check_url
 from comptoir.plan.read import Row
+from comptoir.request.access import access
 from comptoir.request.headers import check_isolation, check_versions, combined
 from comptoir.response.answer import Answer
 from comptoir.service import Request, Service
@@ -54,6 +55,7 @@ class Api:
             principal=principal,
             read_body=partial(read_body, receive, headers, limit),
             patience=partial(while_connected, receive),
+            access=access(headers),
         )
         if is_batch:
             return await self._batches.answer(request, exchange)

@@ -25,9 +25,11 @@ SENT = frozenset(
         b"authorization",
         b"cache-control",
         b"client-request-id",
+        b"consistency-token",
         b"content-id",
         b"content-language",
         b"content-type",
+        b"data-access-intent",
         b"dataserviceversion",
         b"if-match",
         b"if-modified-since",
@@ -58,8 +60,8 @@ SENT = frozenset(
 """The headers that a script may send: those that the service heeds and those that libraries add."""
 
 _READ = (
-    b"ETag, Location, OData-EntityId, OData-Version, Preference-Applied, Repeatability-Result, "
-    b"Retry-After, WWW-Authenticate, X-Request-Id"
+    b"Consistency-Token, ETag, Location, OData-EntityId, OData-Version, Preference-Applied, "
+    b"Repeatability-Result, Retry-After, WWW-Authenticate, X-Request-Id"
 )
 _EXPOSED: Header = (b"access-control-expose-headers", _READ)
 

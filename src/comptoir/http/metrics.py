@@ -23,7 +23,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Metrics:
-    """Counts requests by method and status, and measures how long they took."""
+    """Counts requests by method and status, how long they took, and what replicas answer."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -39,6 +39,17 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
+
+        self._replica_reads = Counter(
+            "comptoir_replica_reads",
+            "Reads that a replica may answer, by whether it did, and if not, why.",
+            ("outcome",),
+            registry=self._registry,
+        )
+
+    def count_replica_read(self, outcome: str) -> None:
+        """Count what becomes of a read that a replica may answer."""
+        self._replica_reads.labels(outcome).inc()
 
     def count(self, exchanges: Iterable[Exchange]) -> None:
         """Count exchanges that have ended."""

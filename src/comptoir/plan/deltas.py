@@ -28,6 +28,11 @@ class Delta(msgspec.Struct, frozen=True, array_like=True):
     until: _Number | None
     issued: _Number
 
+    @property
+    def reached(self) -> int:
+        """The number of the last change that the company had when the token was given."""
+        return self.since if self.until is None else self.until
+
 
 _TOKEN = msgspec.json.Decoder(tuple[str, str, Delta])
 
@@ -40,10 +45,8 @@ def encode_delta(query: Sequence[str], company: Company, delta: Delta) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def decode_delta(
-    token: str, query: Sequence[str], company: Company, *, position: int, oldest: int
-) -> Delta:
-    """Read a token; `position` is the company's last change, `oldest` the earliest time of issue.
+def decode_delta(token: str, query: Sequence[str], company: Company, *, oldest: int) -> Delta:
+    """Read a token; `oldest` is the earliest time of issue.
 
     Raises `Refusal`: 400 when it is damaged or belongs to another query, 410 when it has expired.
     """
@@ -54,20 +57,24 @@ def decode_delta(
         raise no_delta() from None
     if checksum != _checksum(query, incarnation, delta):
         raise no_delta()
-    ends = delta.since if delta.until is None else delta.until
-    if incarnation != company.incarnation or ends > position or delta.issued < oldest:
-        raise Refusal(
-            LINK_EXPIRED,
-            "The delta link has expired. Start over: read the collection with Prefer: "
-            "odata.track-changes, replace what you have, and keep its new @odata.deltaLink.",
-            target="$deltatoken",
-        )
+    if incarnation != company.incarnation or delta.issued < oldest:
+        raise expired()
     return delta
 
 
 def _checksum(query: Sequence[str], incarnation: str, delta: Delta) -> str:
     content = msgspec.json.encode((query, incarnation, delta))
     return blake2b(content, digest_size=9).hexdigest()
+
+
+def expired() -> Refusal:
+    """410: a delta token whose changes the company does not know, or not any more."""
+    return Refusal(
+        LINK_EXPIRED,
+        "The delta link has expired. Start over: read the collection with Prefer: "
+        "odata.track-changes, replace what you have, and keep its new @odata.deltaLink.",
+        target="$deltatoken",
+    )
 
 
 def no_delta() -> Refusal:

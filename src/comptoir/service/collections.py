@@ -25,7 +25,7 @@ from comptoir.service.context import (
     record_writer,
 )
 from comptoir.service.deltas import Deltas
-from comptoir.service.places import Places
+from comptoir.service.places import within_of
 from comptoir.service.results import Results
 from comptoir.service.streaming import Following, Streamed, gathered
 from comptoir.service.views import Views
@@ -45,9 +45,8 @@ NONE = Subset(keys=())
 class Collections:
     """The verbs that read a collection."""
 
-    def __init__(self, runtime: Runtime, places: Places) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._places = places
         self._views = Views(runtime)
         self._deltas = Deltas(runtime)
         self._results = Results(runtime, self._views)
@@ -82,13 +81,13 @@ class Collections:
                 keys=subset.keys,
                 within=subset.within,
             )
-            count = await self._runtime.store.count(plan, request.patience)
+            count = await context.reads.count(plan, request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
         return Answer(200, headers, b"%d" % count)
 
     async def _subset(self, context: Context) -> Subset:
         if context.target.hops:
-            within = await self._places.reach(context)
+            within = await within_of(context)
             return NONE if within is None else Subset(within=within)
         reached = context.request.principal.companies
         if context.entity_set.per_company or reached is None:
@@ -123,8 +122,8 @@ class Collections:
             delta = await self._deltas.begin(context, options, page)
         count = None
         if page.count is not None:
-            count = await self._runtime.store.count(page.count, request.patience)
-        slices = self._runtime.store.page(page.plan, request.patience)
+            count = await context.reads.count(page.count, request.patience)
+        slices = context.reads.page(page.plan, request.patience)
         blocks = slices if view.expander is None else gathered(slices)
         first: Sequence[Row] = await anext(blocks, [])
         writer = CollectionWriter(view.records, self._runtime.base_url, context.company)

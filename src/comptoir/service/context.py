@@ -13,20 +13,21 @@ from comptoir.plan.expressions.grounds import AliasTexts, Grounds
 from comptoir.plan.read import Computed
 from comptoir.plan.target import Company, Target
 from comptoir.request.accept import Format
+from comptoir.request.access import Access
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import RecordWriter
 from comptoir.response.shape import WHOLE, RecordShape
-from comptoir.store.protocol import Patience, Store
+from comptoir.store.protocol import Patience, Reads, Store
 
 
 class Request(msgspec.Struct):
     """A request on the interface: `path` and `query` are percent-encoded, the path without base.
 
     `read_body` reads the body, within the limit, when an operation gets to it; `patience` awaits
-    long reads while the client does.
+    long reads while the client does; `access` is None for one that says nothing of it.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Request(msgspec.Struct):
     principal: Principal
     read_body: Callable[[], Awaitable[bytes]]
     patience: Patience
+    access: Access | None = None
 
 
 class Runtime:
@@ -69,12 +71,13 @@ def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOL
 
 
 class Context(msgspec.Struct):
-    """A request with what its path turned out to mean."""
+    """A request with what its path turned out to mean, and what it reads from."""
 
     request: Request
     target: Target
     company: Company | None
     records: RecordWriter
+    reads: Reads
 
     @property
     def entity_set(self) -> EntitySet:

@@ -13,7 +13,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.deltas import Delta, decode_delta, encode_delta, no_delta
+from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_delta
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.pages import Page
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
@@ -35,7 +35,6 @@ class Deltas:
     """Tracks the changes of collections."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._store = runtime.store
         self._settings = runtime.settings
         self._base_url = runtime.base_url
 
@@ -47,7 +46,7 @@ class Deltas:
         tracked = _is_logged(context.entity_set)
         if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
             return None
-        position = await self._store.position(context.under())
+        position = await context.reads.position(context.under())
         return Delta(position, None, time_ns())
 
     async def given(self, context: Context, token: str, page: Page) -> Delta:
@@ -55,10 +54,12 @@ class Deltas:
         if not _is_logged(context.entity_set):
             raise no_delta()
         company = context.under()
-        position = await self._store.position(company)
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
-        query = _query(page)
-        return decode_delta(token, query, company, position=position, oldest=oldest)
+        delta = decode_delta(token, _query(page), company, oldest=oldest)
+        position = await context.reads.position(company, at_least=delta.reached)
+        if delta.reached > position:
+            raise expired()
+        return delta
 
     def token(self, context: Context, page: Page, delta: Delta) -> str:
         """The token with which a client follows a delta."""
@@ -70,9 +71,9 @@ class Deltas:
         """The records that have changed, and those that are no longer in the collection."""
         request, until = context.request, delta.until
         if until is None:
-            until = await self._store.position(context.under())
+            until = await context.reads.position(context.under())
         limit = min(page.size, CHANGES)
-        changes = await self._store.changes_of(
+        changes = await context.reads.changes_of(
             context.under(), context.entity_set, delta.since, until, limit + 1, request.patience
         )
         follows = len(changes) > limit
@@ -123,7 +124,7 @@ class Deltas:
         wanted = msgspec.structs.replace(
             plan, keys=tuple(padded(keys)), order=order, seek=None, limit=len(keys), skip=0
         )
-        slices = self._store.page(wanted, context.request.patience)
+        slices = context.reads.page(wanted, context.request.patience)
         return {context.records.key(row): row async for rows in slices for row in rows}
 
 

@@ -33,7 +33,6 @@ class Expander:
         records: RecordWriter,
         expansions: Sequence[Expansion],
     ) -> None:
-        self._store = runtime.store
         self._settings = runtime.settings
         self._base_url = runtime.base_url
         self._context = context
@@ -63,7 +62,7 @@ class Expander:
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.kind == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
-            counts = await self._store.related_counts(plan, self._context.request.patience)
+            counts = await self._context.reads.related_counts(plan, self._context.request.patience)
         related: Mapping[Stored, _Related] = {}
         if values and nested.kind != "count":
             related = await self._related(records.form, expansion, nested, values)
@@ -93,7 +92,7 @@ class Expander:
         plan = RelatedPlan(
             expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
         )
-        rows = await self._store.related(plan, self._context.request.patience)
+        rows = await self._context.reads.related(plan, self._context.request.patience)
         joined = nested.entity_set.type.position[expansion.navigation.on[1]] + 1
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]

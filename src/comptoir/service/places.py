@@ -6,57 +6,54 @@ from typing import TypeVar
 from comptoir.edm.primitive import Stored
 from comptoir.plan.places import Place, find, find_record, no_record, reach
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
-from comptoir.service.context import Context, Runtime
+from comptoir.service.context import Context
 
 T = TypeVar("T")
 
 
-class Places:
-    """Finds what paths name."""
+async def row_of(context: Context, computed: Computed = ()) -> Row | None:
+    """The record that a path names, None where navigation leads to none.
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._store = runtime.store
+    Behind its properties the row has the computed values.
 
-    async def row(self, context: Context, computed: Computed = ()) -> Row | None:
-        """The record that a path names, None where navigation leads to none.
+    Raises `Refusal` (404) when the path gives a key that no record has.
+    """
+    sought = sought_by(context)
+    if isinstance(sought, Place):
+        return await _search(context, find(sought, computed))
+    plan = RecordPlan(context.entity_set, context.company, sought, computed)
+    row = await context.reads.record(plan, context.request.patience)
+    if row is None:
+        raise no_record(context.entity_set, sought)
+    return row
 
-        Behind its properties the row has the computed values.
 
-        Raises `Refusal` (404) when the path gives a key that no record has.
-        """
-        sought = sought_by(context)
-        if isinstance(sought, Place):
-            return await self._search(context, find(sought, computed))
-        plan = RecordPlan(context.entity_set, context.company, sought, computed)
-        row = await self._store.record(plan, context.request.patience)
-        if row is None:
-            raise no_record(context.entity_set, sought)
-        return row
+async def key_of(context: Context) -> Stored:
+    """The key of the record that a path names; raises `Refusal` (404) when there is none."""
+    sought = sought_by(context)
+    if isinstance(sought, Place):
+        return context.records.key(await _search(context, find_record(sought)))
+    return sought
 
-    async def key(self, context: Context) -> Stored:
-        """The key of the record that a path names; raises `Refusal` (404) when there is none."""
-        sought = sought_by(context)
-        if isinstance(sought, Place):
-            return context.records.key(await self._search(context, find_record(sought)))
-        return sought
 
-    async def reach(self, context: Context) -> Within | None:
-        """What the records have to which the hops of a path lead, None when they lead nowhere.
+async def within_of(context: Context) -> Within | None:
+    """What the records have to which the hops of a path lead, None when they lead nowhere.
 
-        Raises `Refusal` (404) when a record on the way does not exist.
-        """
-        return await self._search(context, reach(Place(context.target, context.company)))
+    Raises `Refusal` (404) when a record on the way does not exist.
+    """
+    return await _search(context, reach(Place(context.target, context.company)))
 
-    async def _search(self, context: Context, search: Generator[PagePlan, list[Row], T]) -> T:
-        patience = context.request.patience
-        try:
-            plan = next(search)
-            while True:
-                pages = self._store.page(plan, patience)
-                plan = search.send([row async for rows in pages for row in rows])
-        except StopIteration as end:
-            found: T = end.value
-            return found
+
+async def _search(context: Context, search: Generator[PagePlan, list[Row], T]) -> T:
+    patience = context.request.patience
+    try:
+        plan = next(search)
+        while True:
+            pages = context.reads.page(plan, patience)
+            plan = search.send([row async for rows in pages for row in rows])
+    except StopIteration as end:
+        found: T = end.value
+        return found
 
 
 def sought_by(context: Context) -> Stored | Place:

@@ -10,7 +10,7 @@ from comptoir.response.answer import Answer, Header
 from comptoir.response.records import property_body, reference_body
 from comptoir.service.collections import EVERY, NONE, Collections, Subset
 from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
-from comptoir.service.places import Places
+from comptoir.service.places import row_of
 from comptoir.service.views import Views
 
 NO_CONTENT = 204
@@ -19,9 +19,8 @@ NO_CONTENT = 204
 class Records:
     """The verbs that read a record."""
 
-    def __init__(self, runtime: Runtime, places: Places, collections: Collections) -> None:
+    def __init__(self, runtime: Runtime, collections: Collections) -> None:
         self._base_url = runtime.base_url
-        self._places = places
         self._collections = collections
         self._views = Views(runtime)
 
@@ -57,7 +56,7 @@ class Records:
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
             return await self._collections.page(context, EVERY)
-        row = await self._places.row(context)
+        row = await row_of(context)
         one = NONE if row is None else Subset(keys=(context.records.key(row),))
         return await self._collections.page(context, one)
 
@@ -100,12 +99,12 @@ class Records:
     async def _plain(self, context: Context, what: str) -> Row | None:
         require(context.request.principal, Scope.RECORDS_READ)
         allow_options(parse_options(context.request.query), FORMATTING, what)
-        return await self._places.row(context)
+        return await row_of(context)
 
     async def _found(self, context: Context, computed: Computed = ()) -> Row | Answer:
         """The record; or what is answered when there is none, or when the client has it."""
         unchanged = entity_tags(context.request.headers, b"if-none-match")
-        row = await self._places.row(context, computed)
+        row = await row_of(context, computed)
         if row is None:
             return _nothing()
         if unchanged is not None and unchanged.hold(context.records.opaque(context.company, row)):

@@ -38,15 +38,15 @@ class Results:
                 "$deltatoken does not apply to the result of $apply. Leave it out.",
                 target="$deltatoken",
             )
-        settings, store = self._runtime.settings, self._runtime.store
+        settings, reads = self._runtime.settings, context.reads
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         grounds = self._runtime.grounds(context.entity_set, options.aliases)
         page = bind_result_page(grounds, options, bounds, page_size)
         records, expander = self._view(context, options, page.plan.pipeline)
         patience, count = context.request.patience, None
         if page.count is not None:
-            count = await store.result_count(page.count, patience)
-        slices = store.results(page.plan, patience)
+            count = await reads.result_count(page.count, patience)
+        slices = reads.results(page.plan, patience)
         blocks = slices if expander is None else gathered(slices)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
@@ -62,7 +62,7 @@ class Results:
         """How many rows the result has."""
         grounds = self._runtime.grounds(context.entity_set, options.aliases)
         plan = bind_result_count(grounds, options, bounds)
-        return await self._runtime.store.result_count(plan, context.request.patience)
+        return await context.reads.result_count(plan, context.request.patience)
 
     def _view(
         self, context: Context, options: QueryOptions, pipeline: Pipeline

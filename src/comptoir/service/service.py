@@ -16,14 +16,14 @@ from comptoir.request.options import parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
+from comptoir.service.access import reads_of
 from comptoir.service.atomic import AtomicGroup
 from comptoir.service.collections import Collections
 from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
 from comptoir.service.describing import Describing
-from comptoir.service.places import Places
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
-from comptoir.store.protocol import Store
+from comptoir.store.protocol import Reads, Store
 
 FORMATS_OF_THEIR_OWN = frozenset({Shape.COUNT, Shape.VALUE, Shape.METADATA})
 """What `Accept` does not choose the metadata level of: plain text, and the metadata document."""
@@ -34,10 +34,9 @@ class Service:
 
     def __init__(self, model: Model, store: Store, settings: Settings) -> None:
         self._runtime = Runtime(model, store, settings)
-        places = Places(self._runtime)
-        collections = Collections(self._runtime, places)
-        records = Records(self._runtime, places, collections)
-        self._writes = Writes(self._runtime, places)
+        collections = Collections(self._runtime)
+        records = Records(self._runtime, collections)
+        self._writes = Writes(self._runtime)
         describing = Describing(self._runtime, abilities(settings))
         self._verbs: dict[Shape, dict[str, Verb]] = {
             Shape.SERVICE: {"GET": describing.service},
@@ -64,8 +63,8 @@ class Service:
     async def handle(self, request: Request) -> Answer:
         """Answer a request; raises `Refusal` for one that is not answered with success.
 
-        The checks come in this order: path, company, resource, method, Accept, scope, options,
-        media type, size, precondition, body, record, tag, values, uniqueness.
+        The checks come in this order: path, company, resource, method, Accept, access, scope,
+        options, media type, size, precondition, body, record, tag, values, uniqueness.
         """
         context, verb = await self._located(request)
         return await verb(context)
@@ -89,7 +88,10 @@ class Service:
         writer = record_writer(target.entity_set, form)
         if not target.entity_set.per_company and not target.hops:
             company = None
-        return Context(request, target, company, writer), verb
+        reads: Reads = self._runtime.store
+        if request.access is not None:
+            reads = reads_of(self._runtime.store, request.method, request.access, company)
+        return Context(request, target, company, writer, reads), verb
 
     def _segments(self, request: Request) -> Sequence[Segment]:
         """The path's segments, with the values of the aliases in their keys."""

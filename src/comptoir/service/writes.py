@@ -13,6 +13,7 @@ from comptoir.plan.write import (
     bind_replace,
     bind_update,
 )
+from comptoir.request.access import TOKEN
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
 from comptoir.request.media import require_json
 from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
@@ -20,11 +21,12 @@ from comptoir.request.payload import parse_object
 from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import RESULT
 from comptoir.response.answer import Answer, Header
+from comptoir.response.etag import opaque_tag
 from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
-from comptoir.service.places import Places, sought_by
+from comptoir.service.places import key_of, sought_by
 from comptoir.service.repeats import Repeats, repeatable_key
 from comptoir.service.views import Views
-from comptoir.store.unit import Written
+from comptoir.store.change import Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 
@@ -37,9 +39,8 @@ Planner = Callable[[Context], Awaitable[WritePlan]]
 class Writes:
     """The verbs that write a record: a request becomes a plan, and what was written an answer."""
 
-    def __init__(self, runtime: Runtime, places: Places) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self._store = runtime.store
-        self._places = places
         self._views = Views(runtime)
         self._base_url = runtime.base_url
         self._repeats = Repeats(runtime.settings.repeatability_seconds)
@@ -82,17 +83,20 @@ class Writes:
 
         The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
         Where a path found its record by other means than the key, which the write may have
-        changed, the answer says where it is as well.
+        changed, the answer says where it is as well. Every answer carries the token with which a
+        read sees the write.
         """
-        repeatable = [_ACCEPTED] if plan.repeat is not None else []
+        extra = [(_TOKEN, opaque_tag(plan.company, written.number).encode())]
+        if plan.repeat is not None:
+            extra.append(_ACCEPTED)
         if isinstance(plan, DeletePlan):
-            return Answer(204, [_VERSION, *repeatable])
+            return Answer(204, [_VERSION, *extra])
         records, company, row = context.records, context.company, written.row
         wishes = preferences(context.request.headers)
         tells_all = wishes.returns != MINIMAL
         headers = context.headers() if tells_all else [_VERSION]
         headers.append((b"etag", records.tag(company, row).encode()))
-        headers += repeatable
+        headers += extra
         if wishes.returns is not None:
             headers.append((b"preference-applied", wishes.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
@@ -147,7 +151,7 @@ class Writes:
             )
         by, company = request.principal.subject, context.under()
         if if_match is None:
-            key = await self._places.key(context)
+            key = await key_of(context)
             # another key in the body is ignored
             body.pop(entity_set.type.key, None)
             values = bind_create(entity_set.type, body, key, ieee754=ieee754)
@@ -177,6 +181,7 @@ class Writes:
         return DeletePlan(context.entity_set, company, sought, if_match, by, if_none_match, repeat)
 
 
+_TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
 _VERSION: Header = (b"odata-version", b"4.0")
 _ITS_TAG = " with the record's @odata.etag, or * for any. Read the record to get its tag."

@@ -1,6 +1,6 @@
 """Statements over the tables that the service keeps for itself, beside the records."""
 
-from sqlalchemy import Table, delete, insert, select, tuple_, update
+from sqlalchemy import Table, delete, func, insert, select, tuple_, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -36,6 +36,10 @@ class ServiceStatements:
 
         self.position = self._position(companies)
         """The number of a company's last change: id."""
+
+        self.standing = self._standing(companies)
+        """On PostgreSQL: whether the server is a standby, a company's incarnation, the number of
+        its last change: id."""
 
         self.changes_of = self._changes_of(changes)
         """The changes of a set in order: company, entity set, behind a number, up to one, limit."""
@@ -115,6 +119,10 @@ class ServiceStatements:
     def _position(self, companies: Table) -> Prepared:
         statement = select(companies.c.change_number).where(companies.c[COMPANY_ID] == named("id"))
         return self._made(statement, "id")
+
+    def _standing(self, companies: Table) -> Prepared:
+        standing = (func.pg_is_in_recovery(), companies.c.incarnation, companies.c.change_number)
+        return self._made(select(*standing).where(companies.c[COMPANY_ID] == named("id")), "id")
 
     def _changes_of(self, changes: Table) -> Prepared:
         statement = (

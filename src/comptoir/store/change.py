@@ -3,6 +3,8 @@
 from collections.abc import Generator, Mapping
 from collections.abc import Set as AbstractSet
 
+import msgspec
+
 from comptoir.edm.model import EntitySet
 from comptoir.edm.number import Int32
 from comptoir.edm.primitive import Stored
@@ -15,6 +17,17 @@ from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
 from comptoir.store.known import Known
 from comptoir.store.ledger import Ledger
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The record as it stands after a write, or as it stood before it was deleted.
+
+    `number` is that of the company's last change by then, which may be another write's.
+    """
+
+    row: Row
+    number: int
+
 
 Steps = Generator[Statement, list[Row], None]
 """What a part of a unit yields and is sent."""

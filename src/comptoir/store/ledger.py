@@ -79,6 +79,11 @@ class Ledger:
         return numbers, at
 
     @property
+    def number(self) -> int:
+        """The number of the company's last change."""
+        return self._number
+
+    @property
     def last(self) -> Change | None:
         """The last line that was written, None when there is none."""
         return Change(*self._changes[-1][1:]) if self._changes else None  # type: ignore[arg-type]

@@ -5,7 +5,9 @@ import asyncio
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
+from comptoir.store.postgres import replica
 from comptoir.store.postgres.migrating import check_database, migrate_server
+from comptoir.store.postgres.url import check_url
 from comptoir.store.schema import Tell
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
@@ -34,6 +36,25 @@ def migrate(
             "distributed is a database on PostgreSQL with Citus."
         )
     return migrate_file(database_path(settings.database), model)
+
+
+def check_replica(settings: Settings) -> None:
+    """Raise `OperatorError` when the settings name a replica that is none of their database.
+
+    `UnreachableError` when it may be later.
+    """
+    if not settings.read_database:
+        return
+    if not is_postgres(settings.database):
+        raise OperatorError(
+            f"read_database is for databases on PostgreSQL: {shown(settings.database)} is a file, "
+            "which has no replicas. Leave it out."
+        )
+    try:
+        check_url(settings.read_database)
+    except OperatorError as fault:
+        raise OperatorError(f"read_database names no replica: {fault}") from fault
+    asyncio.run(replica.check_replica(settings))
 
 
 def make_ready(settings: Settings, model: Model, tell: Tell = lambda _: None) -> None:

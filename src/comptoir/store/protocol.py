@@ -13,10 +13,10 @@ from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded
+from comptoir.store.change import Written
 from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
-from comptoir.store.unit import Written
 
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
@@ -27,17 +27,11 @@ async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
     return await rows
 
 
-class Store(Protocol):
-    """Reads records, and writes them by units of work.
+class Reads(Protocol):
+    """Reads the records of a model.
 
     All methods raise `Refusal`: 503 when the database cannot serve, 429 when too much waits.
     """
-
-    async def company(self, company_id: str) -> Company | None:
-        """The company with this id, None when there is none."""
-
-    async def create_company(self, company_id: str, name: str) -> Company:
-        """Add a company; raises `Refusal` (409) when the id is taken."""
 
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         """One record, None when there is none."""
@@ -63,6 +57,41 @@ class Store(Protocol):
         self, plan: RelatedPlan, patience: Patience = unlimited
     ) -> dict[Stored, int]:
         """How many records navigation leads to, by value; values without any are left out."""
+
+    async def position(self, company: Company, at_least: int = 0) -> int:
+        """The number of the company's last change, 0 when there is none.
+
+        What is read later is not older. A replica is only asked when it knows a change with the
+        number `at_least`.
+        """
+
+    async def changes_of(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        since: int,
+        until: int,
+        limit: int,
+        patience: Patience = unlimited,
+    ) -> list[Change]:
+        """The changes of one set behind a number and up to another, in order, without gaps."""
+
+
+class Store(Reads, Protocol):
+    """Reads records, and writes them by units of work."""
+
+    def replicated(self, company: Company, seen: int) -> Reads:
+        """What reads of one company for one request, which may be answered by a replica.
+
+        They show the company's state after its change with the number `seen`, or a later one; with
+        0, whatever the replica has. Without a replica that is the store itself.
+        """
+
+    async def company(self, company_id: str) -> Company | None:
+        """The company with this id, None when there is none."""
+
+    async def create_company(self, company_id: str, name: str) -> Company:
+        """Add a company; raises `Refusal` (409) when the id is taken."""
 
     async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
         """How many changes of a company the search index of one of its sets is behind."""
@@ -105,20 +134,6 @@ class Store(Protocol):
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The change log behind a number, in order, without gaps."""
-
-    async def position(self, company: Company) -> int:
-        """The number of the company's last change, 0 when there is none."""
-
-    async def changes_of(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        since: int,
-        until: int,
-        limit: int,
-        patience: Patience = unlimited,
-    ) -> list[Change]:
-        """The changes of one set behind a number and up to another, in order, without gaps."""
 
     async def check(self) -> None:
         """Raise `Refusal` (503) unless the database answers."""

@@ -11,17 +11,22 @@ from comptoir.plan.write import DeletePlan, Repeat, WritePlan
 from comptoir.request.repeatability import REQUEST_ID, rejected
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps
+from comptoir.store.change import Steps, Written
+from comptoir.store.ledger import Ledger
 
 FORGOTTEN = 10
 """How many writes that need not be known any more each repeatable one forgets."""
 
 
 class Outcome(msgspec.Struct):
-    """The record as a write left it: its version, and its values by name; none after a delete."""
+    """The record as a write left it: its version, and its values by name; none after a delete.
+
+    `number` is that of the company's last change by then; None where an earlier program kept it.
+    """
 
     version: int
     values: dict[str, Stored]
+    number: int | None = None
 
 
 _encode = msgspec.json.Encoder().encode
@@ -29,9 +34,9 @@ _decode = msgspec.json.Decoder(Outcome).decode
 
 
 def recall(
-    plan: WritePlan, repeat: Repeat, statements: Statements
-) -> Generator[Statement, list[Row], Row | None]:
-    """The record as the write left it when it was done before; None when it was not.
+    plan: WritePlan, repeat: Repeat, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], Written | None]:
+    """The write as it was when it was done before; None when it was not.
 
     Raises `Refusal` (400) when another request had the same id.
     """
@@ -49,26 +54,28 @@ def recall(
         )
     held = _decode(str(outcome))
     properties = plan.entity_set.type.properties
-    return (held.version, *[held.values.get(each.name, each.type.default) for each in properties])
+    values = [held.values.get(each.name, each.type.default) for each in properties]
+    number = ledger.number if held.number is None else held.number
+    return Written((held.version, *values), number)
 
 
 def recall_all(
-    plans: Sequence[WritePlan], statements: Statements
-) -> Generator[Statement, list[Row], list[Row] | None]:
-    """The records as a group left them when it was done before; None when it was not.
+    plans: Sequence[WritePlan], statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], list[Written] | None]:
+    """The writes of a group as they were when it was done before; None when it was not.
 
     Raises `GroupRefusal` when some of its writes were, but not all: that was another group.
     """
-    found: list[Row] = []
+    found: list[Written] = []
     for index, plan in enumerate(plans):
         if plan.repeat is None:
             continue
         try:
-            row = yield from recall(plan, plan.repeat, statements)
+            written = yield from recall(plan, plan.repeat, statements, ledger)
         except Refusal as refusal:
             raise GroupRefusal(index, refusal) from refusal
-        if row is not None:
-            found.append(row)
+        if written is not None:
+            found.append(written)
         if found and len(found) <= index:
             raise GroupRefusal(
                 index,
@@ -82,12 +89,12 @@ def recall_all(
     return found or None
 
 
-def remember(plan: WritePlan, repeat: Repeat, row: Row, statements: Statements) -> Steps:
+def remember(plan: WritePlan, repeat: Repeat, written: Written, statements: Statements) -> Steps:
     """Keep a write that was done, and forget some that need not be known any more."""
     values = {}
     if not isinstance(plan, DeletePlan):
-        values = dict(zip(plan.entity_set.type.by_name, row[1:], strict=True))
-    outcome = _encode(Outcome(int(row[0]), values)).decode()
+        values = dict(zip(plan.entity_set.type.by_name, written.row[1:], strict=True))
+    outcome = _encode(Outcome(int(written.row[0]), values, written.number)).decode()
     company_id = plan.company.id
     yield statements.service.add_repeat.query(
         company_id,

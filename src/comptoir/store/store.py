@@ -11,47 +11,31 @@ from typing import Protocol, TypeVar
 from typing_extensions import override
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.load import LoadPlan, Values
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Prepared, Query, Statement
+from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.ahead import matching
 from comptoir.store.bulk import Loaded, load_unit
+from comptoir.store.change import Written
 from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import Patience, Store, unlimited
+from comptoir.store.protocol import Reads, Store
+from comptoir.store.reads import Reading, StatementReads
 from comptoir.store.snapshot import Moment, Snapshot
 from comptoir.store.submission import UnitFactory
-from comptoir.store.turns import Turns
-from comptoir.store.unit import Written, group_of_work, unit_of_work
+from comptoir.store.unit import group_of_work, unit_of_work
 
 T = TypeVar("T")
 
 
-class Reading(Protocol):
-    """Runs statements that read. All methods raise `Refusal`: 503, and 429 when too much waits."""
-
-    turns: Turns
-
-    async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that a key serves."""
-
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that gives few."""
-
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that may take long, however few they are."""
-
-    def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
-        """The rows of a page, in slices; between two slices others have their turn."""
+class UnitReading(Reading, Protocol):
+    """Runs statements that read, and units of such."""
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
@@ -80,18 +64,22 @@ OpenMoment = Callable[[], AbstractAsyncContextManager[Moment]]
 """Fixes a moment for as long as the block is entered; raises `Refusal` as reads do."""
 
 
-class StatementStore(Store):
+class StatementStore(StatementReads, Store):
     """Implements `Store` by statements, but for how it is opened and closed."""
 
     def __init__(
-        self, statements: Statements, reader: Reading, writer: Writing, open_moment: OpenMoment
+        self, statements: Statements, reader: UnitReading, writer: Writing, open_moment: OpenMoment
     ) -> None:
-        self._statements = statements
-        self._reader = reader
+        self._following = Following(self.search_lag, self._index_some)
+        super().__init__(statements, reader, self._following.searched)
+        self._units = reader
         self._writer = writer
         self._open_moment = open_moment
-        self._following = Following(self.search_lag, self._index_some)
         self._companies: dict[str, Company] = {}
+
+    @override
+    def replicated(self, company: Company, seen: int) -> Reads:
+        return self
 
     @override
     async def company(self, company_id: str) -> Company | None:
@@ -116,64 +104,6 @@ class StatementStore(Store):
 
         await self._writer.submit(company_id, unit)
         return Company(company_id, incarnation)
-
-    @override
-    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
-        query = self._statements.reads.record(plan)
-        rows = await (
-            self._reader.rows(query, patience) if query.costly else self._reader.lookup(query)
-        )
-        return rows[0] if rows else None
-
-    @override
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
-        if plan.where.searches:
-            return self._search(plan, patience)
-        return self._reader.page(plan, patience)
-
-    async def _search(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
-        await self._note_search(plan)
-        async for rows in self._reader.page(plan, patience):
-            yield rows
-
-    @override
-    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
-        rows = await self._found(plan, self._statements.reads.count(plan), patience)
-        return int(rows[0][0])
-
-    @override
-    async def results(
-        self, plan: PipelinePlan, patience: Patience = unlimited
-    ) -> AsyncIterator[list[Row]]:
-        rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
-        async for some in self._reader.turns.sliced(rows):
-            yield some
-
-    @override
-    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
-        rows = await self._made(plan, self._statements.pipelines.count(plan), patience)
-        return int(rows[0][0])
-
-    async def _made(
-        self, plan: PipelinePlan | PipelineCount, query: Query, patience: Patience
-    ) -> list[Row]:
-        """The rows that a pipeline makes, which are made once: no slice would be cheaper."""
-        if not plan.pipeline.searches:
-            return await self._reader.rows(query, patience)
-        if plan.company is not None:
-            await self._following.searched(plan.company, plan.pipeline.entity_set)
-        return await self._reader.long_rows(query, patience)
-
-    @override
-    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
-        return await self._found(plan.page, self._statements.related.rows(plan), patience)
-
-    @override
-    async def related_counts(
-        self, plan: RelatedPlan, patience: Patience = unlimited
-    ) -> dict[Stored, int]:
-        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
-        return {value: int(count) for value, count in rows}
 
     @override
     async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
@@ -224,7 +154,7 @@ class StatementStore(Store):
         wanted: Sequence[Values],
     ) -> dict[Values, Row]:
         unit = matching(company.id, entity_set, names, list(wanted), self._statements)
-        return await self._reader.drive(unit)
+        return await self._units.drive(unit)
 
     @override
     @asynccontextmanager
@@ -245,48 +175,13 @@ class StatementStore(Store):
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     @override
-    async def position(self, company: Company) -> int:
-        rows = await self._rows(self._statements.service.position, company.id)
-        return int(rows[0][0])
-
-    @override
-    async def changes_of(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        since: int,
-        until: int,
-        limit: int,
-        patience: Patience = unlimited,
-    ) -> list[Change]:
-        prepared = self._statements.service.changes_of
-        query = prepared.query(company.id, entity_set.name, since, until, limit)
-        rows = await self._reader.rows(query, patience)
-        return [Change(*row) for row in rows]  # type: ignore[arg-type]
-
-    @override
     async def check(self) -> None:
         await self._rows(self._statements.service.company, "")
-
-    async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
-    ) -> list[Row]:
-        if not plan.where.searches:
-            return await self._reader.rows(query, patience)
-        await self._note_search(plan)
-        return await self._reader.long_rows(query, patience)
-
-    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
-        if plan.company is not None:
-            await self._following.searched(plan.company, plan.entity_set)
 
     async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
         return await self._writer.submit(
             company.id, partial(index_unit, company.id, entity_set, self._statements), alone=True
         )
-
-    async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
-        return await self._reader.lookup(prepared.query(*values))
 
 
 async def _hear() -> None:

@@ -6,8 +6,6 @@ once, and a session runs it in whatever way its driver works.
 
 from collections.abc import Generator, Sequence
 
-import msgspec
-
 from comptoir.errors import (
     ENTITY_CHANGED,
     PARAM_NOT_PROVIDED,
@@ -21,17 +19,11 @@ from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, Writ
 from comptoir.response.etag import entity_tag, opaque_tag
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
-from comptoir.store.change import CREATE, DELETE, change, check_unique, next_free, taken
+from comptoir.store.change import CREATE, DELETE, Written, change, check_unique, next_free, taken
 from comptoir.store.derivation import derive
 from comptoir.store.known import Known
 from comptoir.store.ledger import Ledger
 from comptoir.store.repeats import recall, recall_all, remember
-
-
-class Written(msgspec.Struct, frozen=True):
-    """The record as it stands after a write, or as it stood before it was deleted."""
-
-    row: Row
 
 
 def unit_of_work(
@@ -53,28 +45,29 @@ def group_of_work(
 
     Raises `GroupRefusal` when one of them must not happen; then none has.
     """
-    recalled = yield from recall_all(plans, statements)
-    if recalled is not None:
-        return [Written(row) for row in recalled]
-    done: list[Written] = []
-    for index, plan in enumerate(plans):
-        try:
-            written = yield from unit_of_work(plan, statements, ledger)
-        except Refusal as refusal:
-            raise GroupRefusal(index, refusal) from refusal
-        done.append(written)
-    return done
+    done = yield from recall_all(plans, statements, ledger)
+    if done is None:
+        done = []
+        for index, plan in enumerate(plans):
+            try:
+                written = yield from unit_of_work(plan, statements, ledger)
+            except Refusal as refusal:
+                raise GroupRefusal(index, refusal) from refusal
+            done.append(written)
+    # whoever sees one of them sees all
+    last = max(each.number for each in done)
+    return [Written(each.row, last) for each in done]
 
 
 def _repeatable(
     plan: WritePlan, repeat: Repeat, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
     """A write that is done once, and recalled whenever it comes again."""
-    recalled = yield from recall(plan, repeat, statements)
+    recalled = yield from recall(plan, repeat, statements, ledger)
     if recalled is not None:
-        return Written(recalled)
+        return recalled
     written = yield from _write(plan, statements, ledger)
-    yield from remember(plan, repeat, written.row, statements)
+    yield from remember(plan, repeat, written, statements)
     return written
 
 
@@ -123,7 +116,7 @@ def _create(
     yield statements.writes.insert(entity_set).many(((company_id, *row),))
     ledger.note(number, entity_set.name, key, CREATE, plan.by)
     known.change(entity_set, None, row)
-    return Written(row)
+    return Written(row, number)
 
 
 def _update(
@@ -134,7 +127,7 @@ def _update(
         raise plan.values.fault
     given = plan.values.given
     row = yield from change(plan, current, given, statements, ledger, replaces=plan.replaces)
-    return Written(row)
+    return Written(row, ledger.number)
 
 
 def _delete(
@@ -147,7 +140,7 @@ def _delete(
     yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
     ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)
     ledger.known.change(plan.entity_set, current, None)
-    return Written(current)
+    return Written(current, number)
 
 
 def _guarded(

@@ -16,6 +16,7 @@ from comptoir.http.body import ClientLeft, check_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
 from comptoir.http.url import check_url
+from comptoir.request.access import ACCESS, access
 from comptoir.request.batch import Batch, Group, Part
 from comptoir.request.headers import Headers, check_isolation, check_versions
 from comptoir.request.preferences import Preferences
@@ -30,7 +31,7 @@ TURN_SECONDS = 0.002
 SIDE_BY_SIDE = 25
 """How many writes that do not depend on one another are under way at once, to share a commit."""
 
-_INHERITED = (b"odata-version", b"odata-maxversion")
+_INHERITED = (b"odata-version", b"odata-maxversion", *ACCESS)
 _REQUEST_ID = b"repeatability-request-id"
 _OF_REPEATS = (b"repeatability-first-sent", b"repeatability-client-id")
 
@@ -82,6 +83,7 @@ class Run:
         }
         self._is_over = False
         self._is_stopping = False
+        self._writes = False
 
     async def replies(self, batch: Batch) -> Replies:
         """Do the requests and give their answers, each when it is known."""
@@ -222,6 +224,12 @@ class Run:
         headers = self._headers(part)
         check_versions(headers)
         check_isolation(headers)
+        wish = access(headers)
+        if part.method != "GET":
+            self._writes = True
+        elif self._writes and wish is not None:
+            # it sees what the batch has written, of which the client knows no token yet
+            wish = msgspec.structs.replace(wish, intent="readwrite")
         body, limit = part.body, self._settings.body_bytes
 
         async def read_body() -> bytes:
@@ -240,6 +248,7 @@ class Run:
             principal=self._outer.principal,
             read_body=read_body,
             patience=self._outer.patience,
+            access=wish,
         )
 
     def _headers(self, part: Part) -> Headers:

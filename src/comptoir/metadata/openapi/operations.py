@@ -6,6 +6,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import JsonSchema
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.openapi.parameters import (
+    ACCESS,
     COUNT_OPTIONS,
     IF_MATCH,
     IF_MATCH_OPTIONAL,
@@ -37,6 +38,7 @@ _TAG = ("ETag", "The record's entity tag.")
 _PLACE = ("Location", "The record's address.")
 _APPLIED = ("Preference-Applied", "What of `Prefer` was heeded.")
 _REPEATED = ("Repeatability-Result", "Whether the request could be repeated: `accepted`.")
+_TOKEN = ("Consistency-Token", "Sent with a read, it lets the read see this write.")
 _GUARDED = (
     "`If-Match` guards the record of the same key: 412 if its tag is another, 409 if there is one "
     "all the same. Clients that name the protocol may leave it out."
@@ -137,7 +139,7 @@ class Operations:
             (*guards, PREFER_RETURN, *REPEATABLE),
             {
                 "201": _changed(entity_set, "Made.", _PLACE),
-                "204": _done("Made.", _TAG, _PLACE, _REPEATED),
+                "204": _done("Made.", _TAG, _PLACE, _REPEATED, _TOKEN),
             },
             _GUARDED if entity_set.create_guarded else "",
         )
@@ -150,7 +152,10 @@ class Operations:
             f"Change a record of {entity_set.name}",
             UPDATE,
             (IF_MATCH, PREFER_RETURN, *REPEATABLE),
-            {"200": _changed(entity_set, "Changed."), "204": _done("Changed.", _TAG, _REPEATED)},
+            {
+                "200": _changed(entity_set, "Changed."),
+                "204": _done("Changed.", _TAG, _REPEATED, _TOKEN),
+            },
         )
 
     def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -164,7 +169,7 @@ class Operations:
             {
                 "200": _changed(entity_set, "Replaced."),
                 "201": _changed(entity_set, "Made.", _PLACE),
-                "204": _done("Replaced or made.", _TAG, _REPEATED),
+                "204": _done("Replaced or made.", _TAG, _REPEATED, _TOKEN),
             },
             _UPSERTED,
         )
@@ -177,7 +182,7 @@ class Operations:
             "summary": f"Remove a record of {entity_set.name}",
             "security": self._write,
             "parameters": _parameters((IF_MATCH, *REPEATABLE)),
-            "responses": {"204": _done("Removed.", _REPEATED), **refused(OF_WRITES)},
+            "responses": {"204": _done("Removed.", _REPEATED, _TOKEN), **refused(OF_WRITES)},
         }
 
     def _get(
@@ -193,7 +198,7 @@ class Operations:
             "tags": [entity_set.name],
             "summary": summary,
             "security": self._read,
-            "parameters": _parameters(names),
+            "parameters": _parameters((*names, *ACCESS)),
             "responses": responses,
         }
 
@@ -238,7 +243,7 @@ def _none(related: bool) -> Mapping[str, JsonSchema]:
 
 def _changed(entity_set: EntitySet, said: str, *headers: tuple[str, str]) -> JsonSchema:
     return _answer(
-        said, JSON, reference(entity_set.type.name), (_TAG, _APPLIED, _REPEATED, *headers)
+        said, JSON, reference(entity_set.type.name), (_TAG, _APPLIED, _REPEATED, _TOKEN, *headers)
     )
 
 

@@ -27,10 +27,12 @@ PREFER_PAGE, PREFER_RETURN = "Prefer-page", "Prefer-return"
 IF_MATCH, IF_MATCH_OPTIONAL = "If-Match", "If-Match-optional"
 IF_NONE_MATCH, IF_NONE = "If-None-Match", "If-None-Match-any"
 MAX_VERSION = "OData-MaxVersion"
+ACCESS = ("Data-Access-Intent", "Consistency-Token")
 REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
 
 _TAG = r'(W/)?"[!#-~\u0080-\u00ff]*"'
 _TAGS = rf"^(\*|{_TAG}( *, *{_TAG})*)$"
+_SEEN = r"^[0-9a-f]{1,32}\.[0-9]{1,18}$"
 _DATE = r"^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$"
 
 
@@ -110,6 +112,18 @@ def _headers(settings: Settings) -> tuple[tuple[str, str, str, JsonSchema], ...]
             "OData-MaxVersion",
             "The latest OData that the client reads. With it, operations 7 and 9 are plain OData.",
             {"type": "string", "enum": ["4.0", "4.01"]},
+        ),
+        (
+            ACCESS[0],
+            ACCESS[0],
+            "`ReadOnly`: a replica may answer, with what it has by now.",
+            {"type": "string", "enum": ["ReadOnly", "ReadWrite"]},
+        ),
+        (
+            ACCESS[1],
+            ACCESS[1],
+            "The one of a write's answer: a replica may answer, once it has that write.",
+            {"type": "string", "pattern": _SEEN},
         ),
         (
             REPEATABLE[0],

@@ -224,6 +224,12 @@ def refusal_of(fault: Fault) -> Refusal:
     return Refusal(meaning.kind, meaning.told, headers={"Retry-After": str(meaning.seconds)})
 
 
+def is_at_request(fault: Fault) -> bool:
+    """Whether a statement failed because of what the request asks for."""
+    state = _state(fault)
+    return state == NOT_COMPUTED or state in _NOT_ASKABLE
+
+
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
     """What an operator is told, in one line, when a database cannot be used.
 

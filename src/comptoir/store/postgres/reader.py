@@ -7,19 +7,21 @@ every slice.
 
 import asyncio
 from collections.abc import AsyncIterator, Generator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from time import monotonic
 from typing import TypeVar
 
 import asyncpg
 
-from comptoir.errors import INVALID_URL, TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
+from comptoir.errors import INVALID_URL, UNAVAILABLE, Refusal
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
+from comptoir.sql.prepared import Query, Statement
 from comptoir.sql.reads import ReadStatements
+from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, run_portion, run_query
+from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.protocol import Patience
 from comptoir.store.turns import SLICE, Turns
 
@@ -43,19 +45,15 @@ class Reader:
         self,
         pool: Pool,
         statements: ReadStatements,
-        *,
-        slow: int,
-        most_waiting: int,
+        slow: SlowReads,
+        turns: Turns,
         seconds: float,
     ) -> None:
         self._pool = pool
-        self._statements = statements
-        self._seconds = seconds
-        self._most_waiting = most_waiting
-        self._waiting = 0
-        self._may_be_slow = asyncio.Semaphore(slow)
-        self.turns = Turns()
-        self._slow: set[int] = set()
+        self.statements = statements
+        self._slow = slow
+        self.turns = turns
+        self.seconds = seconds
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
         """All rows of a statement that a key serves; raises `Refusal`, 503 after some seconds."""
@@ -87,28 +85,28 @@ class Reader:
         Raises `Refusal` 429 when too many slow ones wait, 503 when it takes too long. When the
         caller is cancelled, so is the read.
         """
-        if query.costly or hash(query.text) in self._slow:
+        if self._slow.has(query):
             return await self.long_rows(query, patience)
         began = monotonic()
-        work = asyncio.ensure_future(self.lookup(query, self._seconds))
+        work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
             rows = work.result() if work.done() else await patience(work)
         finally:
             work.cancel()
         if monotonic() - began > SLOW_SECONDS:
-            self._note_slow(query)
+            self._slow.note(query)
         return rows
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, as `rows` gives them."""
-        async with self._turn_of_slow():
-            return await patience(self.lookup(query, self._seconds))
+        async with self._slow.place():
+            return await patience(self.lookup(query, self.seconds))
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
         try:
-            async with self._pool.lent() as connection:
+            async with self._lent() as connection:
                 return await Session(connection).drive(unit)
         except FAULTS as fault:
             raise self._refusal(fault) from fault
@@ -119,8 +117,8 @@ class Reader:
         slow, fetched = plan.where.searches, FETCHED
         while left > 0 and not slow:
             size = min(fetched, left)
-            query = self._statements.page(plan.part(seek, size, skip))
-            slow = query.costly or hash(query.text) in self._slow
+            query = self.statements.page(plan.part(seek, size, skip))
+            slow = self._slow.has(query)
             if slow:
                 break
             try:
@@ -141,8 +139,8 @@ class Reader:
             if ends:
                 return
         while left > 0:
-            rest = self._statements.page(plan.part(seek, left, skip))
-            async with self._turn_of_slow():
+            rest = self.statements.page(plan.part(seek, left, skip))
+            async with self._slow.place():
                 rows, is_whole = await self._portion(rest, patience)
             if rows:
                 left -= len(rows)
@@ -159,41 +157,23 @@ class Reader:
         async def run() -> list[Row]:
             nonlocal whole
             try:
-                async with self._pool.lent() as connection:
-                    rows, whole = await run_portion(connection, query, CHARACTERS, self._seconds)
+                async with self._lent() as connection:
+                    rows, whole = await run_portion(connection, query, CHARACTERS, self.seconds)
             except FAULTS as fault:
                 raise self._refusal(fault) from fault
             return rows
 
         return await patience(run()), whole
 
-    @asynccontextmanager
-    async def _turn_of_slow(self) -> AsyncIterator[None]:
-        """One of the few places for slow reads; raises `Refusal` (429) when too many wait."""
-        if self._waiting >= self._most_waiting:
-            raise Refusal(
-                TOO_MANY_REQUESTS,
-                f"{self._waiting} long reads are waiting already. Wait, then ask again.",
-                headers={"Retry-After": "5"},
-            )
-        self._waiting += 1
-        try:
-            async with self._may_be_slow:
-                yield
-        finally:
-            self._waiting -= 1
+    def _lent(self) -> AbstractAsyncContextManager[Connection]:
+        return self._pool.lent()
 
-    def _refusal(self, fault: Fault) -> Refusal:
+    def _refusal(self, fault: Fault) -> Exception:
         if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
             return Refusal(
                 UNAVAILABLE,
-                f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by "
+                f"The query took longer than {self.seconds:g} s. Narrow the filter, or sort by "
                 "the key.",
                 headers={"Retry-After": "5"},
             )
         return refusal_of(fault)
-
-    def _note_slow(self, query: Query) -> None:
-        if len(self._slow) == SHAPES_KEPT:
-            self._slow.clear()
-        self._slow.add(hash(query.text))

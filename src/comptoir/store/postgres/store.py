@@ -1,20 +1,30 @@
 """The PostgreSQL store: connections to read on and connections to write on, each in a pool."""
 
+import asyncio
+from contextlib import suppress
 from functools import partial
 
 from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.errors import Refusal
+from comptoir.plan.target import Company
 from comptoir.sql.statements import postgres_statements
 from comptoir.store.postgres.connection import connect
+from comptoir.store.postgres.faults import FAULTS
 from comptoir.store.postgres.gate import Gate
 from comptoir.store.postgres.moment import LONGEST_SECONDS, postgres_moment
+from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
+from comptoir.store.postgres.replica import REACH_SECONDS, Noted, Replica, System, system_of
+from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
+from comptoir.store.protocol import Reads
 from comptoir.store.store import StatementStore
+from comptoir.store.turns import Turns
 
 COMMAND_SECONDS = 60.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
@@ -29,26 +39,45 @@ class PostgresStore(StatementStore):
     Connections are opened when they are needed, so that it need not be there yet.
     """
 
-    def __init__(self, settings: Settings, model: Model) -> None:
+    def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
         statements = postgres_statements(model)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
+        self._noted = noted
+        self._known_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = Pool(opened, reading, settings.connect_seconds)
         self._writes = Pool(opened, writing, settings.connect_seconds)
-        reader = Reader(
-            self._reads,
-            statements.reads,
-            slow=max(reading // 2, 1),
-            most_waiting=settings.queued_scans,
-            seconds=settings.scan_seconds,
+        slow = SlowReads(max(reading // 2, 1), settings.queued_scans)
+        self._pool_reader = Reader(
+            self._reads, statements.reads, slow, Turns(), settings.scan_seconds
         )
+        self._replica: Replica | None = None
+        if settings.read_database:
+            self._replica = Replica(settings, statements.service.standing, self._system)
         transactions = Transactions(self._writes, statements, lock_seconds=settings.lock_seconds)
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
         open_moment = partial(postgres_moment, patient)
-        super().__init__(statements, reader, self._pool_writer, open_moment)
+        super().__init__(statements, self._pool_reader, self._pool_writer, open_moment)
+
+    @override
+    def replicated(self, company: Company, seen: int) -> Reads:
+        if self._replica is None:
+            return self
+        primary = self._pool_reader
+        nearest = ReplicaReader(self._replica, primary, company, seen)
+        near = NearReader(nearest, primary, self._noted)
+        return NearReads(self._statements, near, self._following.searched)
+
+    async def _system(self) -> System | None:
+        """The system of the primary, which stays the same; None when it cannot be known now."""
+        if self._known_system is None:
+            with suppress(Refusal, *FAULTS):
+                async with asyncio.timeout(REACH_SECONDS), self._reads.lent() as connection:
+                    self._known_system = await system_of(connection)
+        return self._known_system
 
     @override
     async def close(self) -> None:
@@ -56,3 +85,5 @@ class PostgresStore(StatementStore):
         await self._pool_writer.stop()
         await self._reads.close()
         await self._writes.close()
+        if self._replica is not None:
+            await self._replica.pool.close()

@@ -1,0 +1,141 @@
+"""Reads by statements, whoever runs them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
+
+from typing_extensions import override
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
+from comptoir.plan.related import RelatedPlan
+from comptoir.plan.target import Company
+from comptoir.sql.prepared import Prepared, Query
+from comptoir.sql.statements import Statements
+from comptoir.store.ledger import Change
+from comptoir.store.protocol import Patience, Reads, unlimited
+from comptoir.store.turns import Turns
+
+Searched = Callable[[Company, EntitySet], Awaitable[None]]
+"""Takes note of a search, before it is run."""
+
+
+class Reading(Protocol):
+    """Runs statements that read. All methods raise `Refusal`: 503, and 429 when too much waits."""
+
+    turns: Turns
+
+    async def lookup(self, query: Query) -> list[Row]:
+        """All rows of a statement that a key serves."""
+
+    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that gives few."""
+
+    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that may take long, however few they are."""
+
+    def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+        """The rows of a page, in slices; between two slices others have their turn."""
+
+
+class StatementReads(Reads):
+    """Implements `Reads` by statements; `searched` hears of the searches of a company's sets."""
+
+    def __init__(self, statements: Statements, reader: Reading, searched: Searched) -> None:
+        self._statements = statements
+        self._reader = reader
+        self._searched = searched
+
+    @override
+    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
+        query = self._statements.reads.record(plan)
+        rows = await (
+            self._reader.rows(query, patience) if query.costly else self._reader.lookup(query)
+        )
+        return rows[0] if rows else None
+
+    @override
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+        if plan.where.searches:
+            return self._search(plan, patience)
+        return self._reader.page(plan, patience)
+
+    async def _search(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+        await self._note_search(plan)
+        async for rows in self._reader.page(plan, patience):
+            yield rows
+
+    @override
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+        rows = await self._found(plan, self._statements.reads.count(plan), patience)
+        return int(rows[0][0])
+
+    @override
+    async def results(
+        self, plan: PipelinePlan, patience: Patience = unlimited
+    ) -> AsyncIterator[list[Row]]:
+        rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
+        async for some in self._reader.turns.sliced(rows):
+            yield some
+
+    @override
+    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
+        rows = await self._made(plan, self._statements.pipelines.count(plan), patience)
+        return int(rows[0][0])
+
+    async def _made(
+        self, plan: PipelinePlan | PipelineCount, query: Query, patience: Patience
+    ) -> list[Row]:
+        """The rows that a pipeline makes, which are made once: no slice would be cheaper."""
+        if not plan.pipeline.searches:
+            return await self._reader.rows(query, patience)
+        if plan.company is not None:
+            await self._searched(plan.company, plan.pipeline.entity_set)
+        return await self._reader.long_rows(query, patience)
+
+    @override
+    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
+        return await self._found(plan.page, self._statements.related.rows(plan), patience)
+
+    @override
+    async def related_counts(
+        self, plan: RelatedPlan, patience: Patience = unlimited
+    ) -> dict[Stored, int]:
+        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
+        return {value: int(count) for value, count in rows}
+
+    @override
+    async def position(self, company: Company, at_least: int = 0) -> int:
+        rows = await self._rows(self._statements.service.position, company.id)
+        return int(rows[0][0])
+
+    @override
+    async def changes_of(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        since: int,
+        until: int,
+        limit: int,
+        patience: Patience = unlimited,
+    ) -> list[Change]:
+        prepared = self._statements.service.changes_of
+        query = prepared.query(company.id, entity_set.name, since, until, limit)
+        rows = await self._reader.rows(query, patience)
+        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+
+    async def _found(
+        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+    ) -> list[Row]:
+        if not plan.where.searches:
+            return await self._reader.rows(query, patience)
+        await self._note_search(plan)
+        return await self._reader.long_rows(query, patience)
+
+    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+        if plan.company is not None:
+            await self._searched(plan.company, plan.entity_set)
+
+    async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
+        return await self._reader.lookup(prepared.query(*values))

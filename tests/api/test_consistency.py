@@ -1,0 +1,166 @@
+"""`Consistency-Token` and `Data-Access-Intent`: what writes give, and what reads may ask for.
+
+What a replica makes of them, the tests of PostgreSQL say: without one, all reads are current.
+"""
+
+from collections.abc import Mapping
+
+import pytest
+
+from support.batches import Entry, documents
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+from support.repeats import repeatable
+from support.replicas import READ_ONLY, token
+from support.samples import SHIPPING_AGENT
+from support.service import Service
+
+AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
+
+
+def number(headers: Mapping[str, str]) -> int:
+    """The number of the change that a token stands for."""
+    return int(headers["Consistency-Token"].rpartition(".")[2])
+
+
+def test_every_write_tells_the_change_that_it_made(own_stock: Company) -> None:
+    before = len(own_stock.changes())
+    answers = [
+        own_stock.post("shippingAgentsExt", {"code": "UPS"}),
+        own_stock.patch(AGENT, {"name": "New"}, if_match="*"),
+        own_stock.patch(AGENT, {"name": "Newer"}, "*", {"Prefer": "return=minimal"}),
+        own_stock.put(AGENT, {"code": "DHL"}, if_match="*"),
+        own_stock.delete(AGENT, if_match="*"),
+    ]
+
+    assert [number(token(each)) for each in answers] == [before + n for n in range(1, 6)]
+    assert [each.number for each in own_stock.changes()][-5:] == [before + n for n in range(1, 6)]
+
+
+def test_a_write_that_changes_nothing_tells_of_the_changes_before_it(own_stock: Company) -> None:
+    """Else a client that keeps the last token alone would lose its own writes."""
+    last = token(own_stock.post("shippingAgentsExt", {"code": "UPS"}))
+
+    assert token(own_stock.patch(AGENT, {}, if_match="*")) == last
+
+
+def test_a_repeat_tells_what_the_first_one_told(company: Company) -> None:
+    headers = repeatable()
+    first = company.post("shippingAgentsExt", {"code": "UPS"}, headers)
+    company.post("shippingAgentsExt", {"code": "DHL"})
+
+    assert token(company.post("shippingAgentsExt", {"code": "UPS"}, headers)) == token(first)
+
+
+def test_the_writes_of_a_group_tell_of_the_whole_group(company: Company) -> None:
+    def create(code: str, group: str) -> Entry:
+        return {
+            "id": code,
+            "atomicityGroup": group,
+            "method": "POST",
+            "url": "shippingAgentsExt",
+            "headers": {"Content-Type": "application/json"},
+            "body": {"code": code},
+        }
+
+    answers = documents(company, create("A", "g"), create("B", "g"), create("C", "h"))
+
+    told = {name: each.headers["consistency-token"] for name, each in answers.items()}
+    assert told["A"] == told["B"] == f"{company.stored.incarnation}.2"
+    assert told["C"] == f"{company.stored.incarnation}.3"
+
+
+def test_a_refused_write_tells_of_no_change(own_stock: Company) -> None:
+    refused = own_stock.patch(AGENT, {"name": "New"}, if_match='W/"other"')
+
+    assert refused.status_code == 412
+    assert "consistency-token" not in refused.headers
+
+
+@pytest.mark.parametrize("intent", ["ReadOnly", "READWRITE", " readonly"])
+def test_reads_that_say_what_they_want_are_current_without_a_replica(
+    own_stock: Company, intent: str
+) -> None:
+    written = token(own_stock.patch(AGENT, {"name": "New"}, if_match="*"))
+    headers = {"Data-Access-Intent": intent, **written}
+
+    assert record(own_stock.get(AGENT, headers=headers))["name"] == "New"
+    assert record(own_stock.get(AGENT, headers=written))["name"] == "New"
+    assert own_stock.get("shippingAgentsExt", headers=headers).status_code == 200
+    assert own_stock.get("$metadata", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Data-Access-Intent", "WriteOnly"),
+        ("Data-Access-Intent", ""),
+        ("Data-Access-Intent", "ReadOnly, ReadWrite"),
+        ("Consistency-Token", ""),
+        ("Consistency-Token", "57"),
+        ("Consistency-Token", "abc.-1"),
+        ("Consistency-Token", "abc.1234567890123456789"),
+        ("Consistency-Token", "abc.1, abc.2"),
+        ("Consistency-Token", 'W/"abc.1"'),
+    ],
+)
+@pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt", "$metadata"])
+def test_headers_that_say_something_else_are_refused(
+    stocked: Company, name: str, value: str, path: str
+) -> None:
+    refusal(stocked.get(path, headers={name: value}), "BadRequest", name)
+
+
+def test_the_token_of_another_company_is_refused(own_stock: Company, service: Service) -> None:
+    other = service.new_company()
+    written = token(other.post("shippingAgentsExt", {"code": "UPS"}))
+
+    for answer in (
+        own_stock.get(AGENT, headers=written),
+        own_stock.get("shippingAgentsExt/$count", headers={**READ_ONLY, **written}),
+        own_stock.patch(AGENT, {"name": "New"}, "*", written),
+    ):
+        error = refusal(answer, "BadRequest", "Consistency-Token")
+        assert "another company" in error.message
+    assert service.client.get("companies", headers=written).status_code == 200
+
+
+def test_a_token_may_be_ahead_of_everything(own_stock: Company) -> None:
+    """Whatever it was that is lost, the read is as current as can be."""
+    ahead = {"Consistency-Token": f"{own_stock.stored.incarnation}.{10**17}"}
+
+    assert own_stock.get(AGENT, headers=ahead).status_code == 200
+
+
+def test_a_write_that_says_that_it_reads_is_refused(own_stock: Company) -> None:
+    for answer in (
+        own_stock.post("shippingAgentsExt", {"code": "UPS"}, READ_ONLY),
+        own_stock.patch(AGENT, {"name": "New"}, "*", READ_ONLY),
+        own_stock.delete(AGENT, "*", READ_ONLY),
+    ):
+        refusal(answer, "BadRequest", "Data-Access-Intent")
+    changed = own_stock.patch(AGENT, {"name": "New"}, "*", {"Data-Access-Intent": "ReadWrite"})
+    assert record(own_stock.get(AGENT)) == record(changed)
+
+
+def test_in_a_batch_the_headers_are_those_of_its_requests(own_stock: Company) -> None:
+    change: Entry = {
+        "id": "write",
+        "method": "PATCH",
+        "url": AGENT,
+        "headers": {"If-Match": "*", "Content-Type": "application/json"},
+        "body": {"name": "New"},
+    }
+    read: Entry = {"id": "read", "method": "GET", "url": AGENT}
+
+    answers = documents(own_stock, change, read, headers=READ_ONLY)
+    assert answers["write"].error.target == "Data-Access-Intent"
+    assert answers["read"].status == 200
+
+    spoilt = {**read, "headers": {"Consistency-Token": "none"}}
+    answers = documents(own_stock, change, spoilt)
+    assert answers["write"].status == 200
+    assert answers["read"].error.target == "Consistency-Token"
+    refused = own_stock.post("$batch", {"requests": [read]}, {"Data-Access-Intent": "none"})
+    refusal(refused, "BadRequest", "Data-Access-Intent")

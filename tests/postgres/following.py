@@ -1,0 +1,70 @@
+"""A service over a server with a standby, and what the tests of replicas read there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import httpx
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.store.migrate import migrate
+from support.client import record
+from support.office import Company
+from support.postgres import Postgres
+from support.service import Service
+from support.standby import Standby
+
+AGENT = {"code": "DHL", "name": "old"}
+"""A record that the replica has; what it becomes on the primary has another name."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A server and the standby that follows it."""
+
+    primary: Postgres
+    standby: Standby
+
+    def new_database(self) -> str:
+        """The URL of a new database that has the current schema, on both."""
+        url = self.primary.new_database(self.primary.once("migrated", _migrate))
+        self.standby.catch_up()
+        return url
+
+    def mend(self) -> None:
+        """Let the standby run and follow, whatever a test has done to it."""
+        if not self.standby.is_running:
+            self.standby.start()
+        self.standby.resume()
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A service with a replica, a company in it, and the path of a record that the replica has."""
+
+    service: Service
+    company: Company
+    standby: Standby
+    path: str
+
+    @classmethod
+    def on(cls, pair: Pair, serve: Callable[..., Service]) -> Self:
+        """By a service over a new database."""
+        url = pair.new_database()
+        service = serve(url, read_database=pair.standby.url_of(url))
+        company = service.new_company()
+        created = record(company.post("shippingAgentsExt", AGENT), 201)
+        pair.standby.catch_up()
+        return cls(service, company, pair.standby, f"shippingAgentsExt({created['id']})")
+
+    def rename(self, name: str) -> httpx.Response:
+        return self.company.patch(self.path, {"name": name}, if_match="*")
+
+    def name(self, headers: Mapping[str, str] | None = None) -> str:
+        response = self.company.get(self.path, headers=headers)
+        return str(record(response)["name"])
+
+
+def _migrate(url: str) -> None:
+    migrate(Settings(database=url), MODEL)

@@ -1,0 +1,88 @@
+"""`comptoir serve --read-database`: a replica that is none is told before anything is served."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from cli.command import Command
+from postgres.following import Pair
+from support.postgres import LOOPBACK, Databases, name_of
+
+ELSEWHERE = f"postgresql://me:hush@{LOOPBACK}/x"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command.without_database(tmp_path)
+
+
+def refused(command: Command, database: str, replica: str) -> str:
+    """The one line of a service that does not start."""
+    given = ("--database", database, "--read-database", replica)
+    line = command.fault("serve", "--port", "0", *given)
+    assert "hush" not in line
+    return line
+
+
+def test_a_file_has_no_replica(command: Command) -> None:
+    assert "has no replicas" in refused(command, f"sqlite:///{command.database}", ELSEWHERE)
+    assert not command.database.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("sqlite:///copy.db", "does not begin with postgresql://"),
+        ("postgresql://me:hu@sh@host/x", "%40"),
+        ("postgresql://me:hush@host:abc/x", "a port must be"),
+    ],
+)
+def test_what_is_no_url_of_a_replica_is_told(command: Command, url: str, said: str) -> None:
+    line = refused(command, ELSEWHERE, url)
+    assert line.startswith("comptoir: read_database names no replica")
+    assert said in line
+
+
+def test_a_primary_is_no_replica(command: Command, pair: Pair, postgres_server: Databases) -> None:
+    for url in (pair.primary.url("postgres"), postgres_server.url("postgres")):
+        assert "is no standby" in refused(command, pair.primary.url("postgres"), url)
+
+
+def test_the_standby_of_another_server_is_no_replica(
+    command: Command, pair: Pair, postgres_server: Databases
+) -> None:
+    line = refused(command, postgres_server.url("postgres"), pair.standby.url("postgres"))
+    assert "is a standby of another server" in line
+
+
+def test_another_database_is_no_replica(command: Command, pair: Pair) -> None:
+    url = pair.primary.new_database()
+    line = refused(command, url, pair.standby.url("postgres"))
+    assert f"is the database postgres, not {name_of(url)}" in line
+
+
+def test_a_replica_that_lets_nobody_in_is_told(command: Command, pair: Pair) -> None:
+    line = refused(
+        command, pair.primary.url("postgres"), pair.standby.url("postgres", password="hush")
+    )
+    assert "password authentication failed" in line
+
+
+def test_a_replica_that_is_not_up_is_waited_for(command: Command, pair: Pair) -> None:
+    url = pair.primary.new_database()
+    command.done("migrate", "--database", url)
+    with socket.socket() as reserved:
+        reserved.bind((LOOPBACK, 0))
+        replica = f"postgresql://me:hush@{LOOPBACK}:{reserved.getsockname()[1]}/x"
+        given = ("--database", url, "--read-database", replica)
+        with command.started("serve", "--port", "0", *given) as process:
+            assert process.stderr is not None
+            assert process.stdout is not None
+            warning = process.stderr.readline().decode()
+            greeting = process.stdout.readline().decode()
+            process.terminate()
+            process.communicate()
+    assert warning.startswith("WARNING: cannot use the database postgresql://me:***@")
+    assert "all reads go to the primary" in warning
+    assert greeting.startswith("Serving ")

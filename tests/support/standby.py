@@ -1,0 +1,67 @@
+"""A standby of a PostgreSQL server: it follows by streaming replication, over loopback."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from typing_extensions import override
+
+from support.patience import until
+from support.postgres import ADMINISTRATOR, Databases, Postgres, Setting
+
+
+class Standby(Postgres):
+    """A copy of a server's databases that is kept up to date, and takes no writes.
+
+    Its replay can be paused, so that it is behind for as long as a test likes.
+    """
+
+    def __init__(self, primary: Databases) -> None:
+        self._primary = primary
+        super().__init__()
+
+    @override
+    def _initialize(self, settings: Mapping[str, Setting]) -> None:
+        primary = self._primary.place
+        self.programs.run(
+            "pg_basebackup",
+            *("-h", primary.folder, "-p", str(primary.port), "-U", ADMINISTRATOR),
+            *("--write-recovery-conf", "--checkpoint=fast", "--no-sync", "-D", self.data),
+        )
+        # its roles are those of the primary, with their passwords
+        self.place = replace(self.place, password=primary.password)
+        self._begin(settings)
+
+    def url_of(self, url: str) -> str:
+        """The URL of the copy of one of the primary's databases."""
+        return self.url(url.rpartition("/")[2])
+
+    def pause(self) -> None:
+        """Replay nothing any more, however much arrives."""
+        self.administer("SELECT pg_wal_replay_pause()")
+        until(self._is_paused, "a standby whose replay is paused")
+
+    def resume(self) -> None:
+        """Replay again, and return when all is replayed that the primary has by now."""
+        self.administer("SELECT pg_wal_replay_resume()")
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Return when all is replayed that the primary has by now."""
+        # a commit of its own makes the primary send what no commit has sent yet
+        self._primary.administer("SELECT pg_logical_emit_message(true, 'standby', '')")
+        ((end,),) = self._primary.asked("SELECT pg_current_wal_flush_lsn()::TEXT")
+
+        def is_there() -> Literal[True] | None:
+            ((there,),) = self.asked(f"SELECT pg_last_wal_replay_lsn() >= '{end}'::PG_LSN")
+            return True if there else None
+
+        until(is_there, "a standby that has caught up")
+
+    def promote(self) -> None:
+        """Make it a primary of its own, which follows nobody."""
+        self.administer("SELECT pg_promote()")
+
+    def _is_paused(self) -> Literal[True] | None:
+        ((state,),) = self.asked("SELECT pg_get_wal_replay_pause_state()")
+        return True if state == "paused" else None
