@@ -13,6 +13,7 @@ from support.client import record, tag_of
 from support.office import Company
 from support.refusals import refusal
 from support.repeats import essence, repeatable
+from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
 
 AGENT = PATHS["shippingAgentsExt"]
@@ -100,6 +101,18 @@ def test_a_tag_of_the_source_is_one_of_the_target(pair: Pair, company: Company) 
     before, after = company.changes(), there.changes()
     assert after[:-1] == before
     assert after[-1].number == before[-1].number + 1
+
+
+def test_a_delta_link_goes_on_in_the_target(pair: Pair, company: Company) -> None:
+    tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
+    link = tracked.json()["@odata.deltaLink"]
+    pair.copied(company)
+    there = pair.there(company)
+    record(there.patch(CONTACT, {"city": "Wien"}, "*"))
+
+    changed = there.follow(link).json()["value"]
+
+    assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Wien")]
 
 
 def test_the_answers_are_the_same(pair: Pair, company: Company) -> None:

@@ -22,6 +22,7 @@ SESSIONS = [
             "load",
             "tokens",
             "back-up",
+            "copy",
             "change-log",
             "retry",
             "track-changes",
