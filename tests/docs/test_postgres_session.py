@@ -20,8 +20,6 @@ def server() -> Iterator[Postgres]:
     with Postgres() as server:
         if not server.programs.has("psql"):
             go_without("psql is missing: install the package postgresql")
-        if not server.asked("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'"):
-            go_without("pg_trgm is missing: install the package postgresql")
         server.administer(f"DROP ROLE {ROLE}")
         yield server
 
@@ -43,4 +41,7 @@ def test_the_session_does_what_the_page_promises(server: Postgres, tmp_path: Pat
     )
     assert len(printed) == len(session)
     for step, text in zip(session, printed, strict=True):
-        assert keeps_promise(step.promised or "", text), f"{PAGE.name}:{step.line}: {text}"
+        # the page says that a server may lack this, and that migrate then says so
+        lines = [line for line in text.splitlines() if "pg_trgm cannot be had" not in line]
+        said = "\n".join(lines)
+        assert keeps_promise(step.promised or "", said), f"{PAGE.name}:{step.line}: {text}"

@@ -19,6 +19,9 @@ MINIMUM_CITUS = 11
 FIRST = "companies"
 """The table that the others are kept together with."""
 
+ONE_BY_ONE = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
+"""What a transaction begins with that makes functions and tables on all nodes."""
+
 _EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
 _PLACEMENTS = text(
     "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"
@@ -124,7 +127,3 @@ def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str
             f" colocate_with => '{beside}')"
         )
     return statements
-
-
-ONE_BY_ONE = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
-"""What a transaction begins with that makes functions and tables on all nodes."""
