@@ -97,14 +97,15 @@ class Pool:
             async with asyncio.timeout(self._seconds):
                 return await turn
         except TimeoutError:
+            if _is_handed(turn):
+                return turn.result()
             raise Refusal(
                 DATABASE_BUSY,
                 f"All {self._most} connections to the database are in use. Try again in a moment.",
                 headers={"Retry-After": "1"},
             ) from None
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                # what was handed over at that very moment is somebody else's
+            if _is_handed(turn):
                 self._pass_on(turn.result())
             raise
 
@@ -122,3 +123,15 @@ class Pool:
                 turn.set_result(connection)
                 return True
         return False
+
+
+def _is_handed(turn: "asyncio.Future[Connection | None]") -> bool:
+    """Whether something was handed over at the very moment at which the wait for it ended."""
+    return turn.done() and not turn.cancelled()
+
+
+async def _close(connection: Connection) -> None:
+    try:
+        await connection.close(timeout=CLOSING_SECONDS)
+    except FAULTS:
+        connection.terminate()
