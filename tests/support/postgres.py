@@ -231,6 +231,18 @@ class Postgres(Databases):
             os.kill(each, signal.SIGKILL)
         self._wait_until_gone()
 
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """While every process of the server stands still, with all connections to it open."""
+        processes = (self.pid, *_children_of(self.pid))
+        for each in processes:
+            os.kill(each, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in processes:
+                os.kill(each, signal.SIGCONT)
+
     def restart(self, mode: StopMode = "fast") -> None:
         self.stop(mode)
         self.start()

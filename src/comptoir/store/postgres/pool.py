@@ -9,7 +9,7 @@ from comptoir.errors import DATABASE_BUSY, Refusal
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, is_cut, refusal_of
 
-CLOSING_SECONDS = 2.0
+CLOSING_SECONDS = 0.5
 """How long a connection may take to say goodbye before it is cut."""
 
 
@@ -68,11 +68,7 @@ class Pool:
 
     async def close(self) -> None:
         """Close the connections, all of which have been given back."""
-        for connection in self._idle:
-            try:
-                await connection.close(timeout=CLOSING_SECONDS)
-            except OSError:
-                connection.terminate()
+        await asyncio.gather(*map(_close, self._idle))
         self._open -= len(self._idle)
         self._idle.clear()
 

@@ -1,5 +1,6 @@
 """The PostgreSQL store: connections to read on and connections to write on, each in a pool."""
 
+import asyncio
 from functools import partial
 
 from typing_extensions import override
@@ -18,6 +19,9 @@ from comptoir.store.store import StatementStore
 
 COMMAND_SECONDS = 60.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
+
+LAST_SECONDS = 1.0
+"""How long a stop waits for writes whose answers nobody waits for any more."""
 
 WRITING_SHARE = 4
 """One connection of so many is kept for writes."""
@@ -52,7 +56,6 @@ class PostgresStore(StatementStore):
 
     @override
     async def close(self) -> None:
-        await self._following.stop()
-        await self._pool_writer.stop()
-        await self._reads.close()
-        await self._writes.close()
+        # units of indexing end with the writer, which waits for none when the database hangs
+        await asyncio.gather(self._following.stop(), self._pool_writer.stop(LAST_SECONDS))
+        await asyncio.gather(self._reads.close(), self._writes.close())
