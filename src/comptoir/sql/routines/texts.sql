@@ -116,10 +116,3 @@ BEGIN
     RETURN left(comptoir_substring(given, start), least(characters, {most_characters})::int);
 END
 $$;
-
--- The LIKE pattern of the texts that contain a term.
-CREATE OR REPLACE FUNCTION comptoir_likeness(term text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-AS $$
-    SELECT '%' || replace(replace(replace(term, '\', '\\'), '%', '\%'), '_', '\_') || '%'
-$$;

@@ -9,7 +9,7 @@ from comptoir.errors import DATABASE_BUSY, Refusal
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, is_cut, refusal_of
 
-CLOSING_SECONDS = 2.0
+CLOSING_SECONDS = 0.5
 """How long a connection may take to say goodbye before it is cut."""
 
 
@@ -68,11 +68,7 @@ class Pool:
 
     async def close(self) -> None:
         """Close the connections, all of which have been given back."""
-        for connection in self._idle:
-            try:
-                await connection.close(timeout=CLOSING_SECONDS)
-            except OSError:
-                connection.terminate()
+        await asyncio.gather(*map(_close, self._idle))
         self._open -= len(self._idle)
         self._idle.clear()
 
@@ -97,14 +93,15 @@ class Pool:
             async with asyncio.timeout(self._seconds):
                 return await turn
         except TimeoutError:
+            if _is_handed(turn):
+                return turn.result()
             raise Refusal(
                 DATABASE_BUSY,
                 f"All {self._most} connections to the database are in use. Try again in a moment.",
                 headers={"Retry-After": "1"},
             ) from None
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                # what was handed over at that very moment is somebody else's
+            if _is_handed(turn):
                 self._pass_on(turn.result())
             raise
 
@@ -122,3 +119,15 @@ class Pool:
                 turn.set_result(connection)
                 return True
         return False
+
+
+def _is_handed(turn: "asyncio.Future[Connection | None]") -> bool:
+    """Whether something was handed over at the very moment at which the wait for it ended."""
+    return turn.done() and not turn.cancelled()
+
+
+async def _close(connection: Connection) -> None:
+    try:
+        await connection.close(timeout=CLOSING_SECONDS)
+    except FAULTS:
+        connection.terminate()

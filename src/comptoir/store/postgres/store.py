@@ -29,6 +29,9 @@ from comptoir.store.turns import Turns
 COMMAND_SECONDS = 60.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
 
+LAST_SECONDS = 1.0
+"""How long a stop waits for writes whose answers nobody waits for any more."""
+
 WRITING_SHARE = 4
 """One connection of so many is kept for writes."""
 
@@ -81,9 +84,9 @@ class PostgresStore(StatementStore):
 
     @override
     async def close(self) -> None:
-        await self._following.stop()
-        await self._pool_writer.stop()
-        await self._reads.close()
-        await self._writes.close()
+        # units of indexing end with the writer, which waits for none when the database hangs
+        await asyncio.gather(self._following.stop(), self._pool_writer.stop(LAST_SECONDS))
+        pools = [self._reads, self._writes]
         if self._replica is not None:
-            await self._replica.pool.close()
+            pools.append(self._replica.pool)
+        await asyncio.gather(*[each.close() for each in pools])

@@ -84,6 +84,9 @@ class Transactions:
                 except FAULTS as fault:
                     if is_cut(fault):
                         self._pool.cut(connection)
+                    elif isinstance(fault, TimeoutError):
+                        # a server that hangs would not roll back either
+                        connection.terminate()
                     await _roll_back(connection)
                     raise refusal_of(fault) from fault
         else:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TypeVar
 
-from comptoir.errors import Refusal
+from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.write import WritePlan
 from comptoir.store import submission
 from comptoir.store.postgres.transactions import Transactions
@@ -38,9 +38,13 @@ class Writer:
         """Run a unit of work as `Submissions.submit` does."""
         return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
 
-    async def stop(self) -> None:
-        """Commit what waits."""
-        await asyncio.gather(*self._tasks)
+    async def stop(self, seconds: float) -> None:
+        """Commit what waits; what is not committed after so many seconds is given up."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late)
 
     def _accept(self, job: Job) -> None:
         queue = self._queues.get(job.company_id)
@@ -57,7 +61,13 @@ class Writer:
         queue = self._queues[company_id]
         while queue:
             jobs = _next(queue)
-            await self._commit(jobs)
+            try:
+                await self._commit(jobs)
+            except asyncio.CancelledError:
+                jobs += queue
+                queue.clear()
+                for job in jobs:
+                    job.fault = _given_up()
             self._submissions.tell(jobs)
         del self._queues[company_id]
 
@@ -83,3 +93,12 @@ def _next(queue: deque[Job]) -> list[Job]:
     while queue and len(jobs) < submission.GROUP and not jobs[0].alone and not queue[0].alone:
         jobs.append(queue.popleft())
     return jobs
+
+
+def _given_up() -> Refusal:
+    return Refusal(
+        UNAVAILABLE,
+        "The service is stopping, and whether the write was done is not known. Read the record "
+        "before you send the write again.",
+        headers={"Retry-After": "5"},
+    )

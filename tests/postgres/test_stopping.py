@@ -1,0 +1,35 @@
+"""A stop ends, whatever the database does meanwhile."""
+
+from pathlib import Path
+
+import httpx
+
+from comptoir.config import Settings
+from postgres.conftest import migrated
+from support.client import record
+from support.postgres import Postgres
+from support.server import Server
+from support.wire import head, send
+
+
+def in_full(request: httpx.Request) -> bytes:
+    """The bytes of a request."""
+    return head(request.method, request.url.path, dict(request.headers)) + request.content
+
+
+def test_a_stop_does_not_wait_for_a_database_that_hangs(
+    own_server: Postgres, tmp_path: Path
+) -> None:
+    settings = Settings(database=migrated(own_server), keys=str(tmp_path / "keys"), stop_seconds=1)
+    with Server(settings, tmp_path) as server:
+        company = server.new_company()
+        record(company.post("campaignsExt", {"number": "C-1"}), 201)
+        with own_server.hung(), server.connect() as client:
+            send(client, in_full(company.build("POST", "campaignsExt", body={"number": "C-2"})))
+            # by the time that another request is answered, the write waits for the database
+            assert server.origin.get("healthz").status_code == 200
+            server.ask_to_stop()
+            server.wait()
+        assert "Traceback" not in server.log.read_text()
+        server.start()
+        assert len(server.again(company).listed("campaignsExt")) in (1, 2)
