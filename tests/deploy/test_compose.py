@@ -93,10 +93,25 @@ def test_a_batch_passes_the_proxy() -> None:
 def test_there_are_connections_for_all_hosts() -> None:
     wanted = sum(int(each.environment["COMPTOIR_DATABASE_CONNECTIONS"]) for each in HOSTS.values())
     assert wanted <= limit("max_client_conn", PGBOUNCER)
-    most = limit("max_connections", " ".join(COMPOSE.services["primary"].command))
-    assert limit("default_pool_size", PGBOUNCER) < most
-    # else the standby does not start
-    assert limit("max_connections", " ".join(COMPOSE.services["standby"].command)) >= most
+    primary, standby = (
+        limit("max_connections", " ".join(COMPOSE.services[name].command))
+        for name in ("primary", "standby")
+    )
+    assert limit("default_pool_size", PGBOUNCER) < primary
+    assert wanted < standby
+    # else it does not start
+    assert standby >= primary
+
+
+def test_the_databases_of_the_hosts_are_services() -> None:
+    for each in HOSTS.values():
+        places = {
+            urlsplit(value).hostname
+            for name, value in each.environment.items()
+            if name.endswith("DATABASE")
+        }
+        assert places == {"pgbouncer", "standby"}
+        assert places < COMPOSE.services.keys()
 
 
 def test_prepared_statements_do_not_meet_pgbouncer() -> None:

@@ -25,6 +25,7 @@ SESSIONS = [
             "copy",
             "change-log",
             "retry",
+            "replicas",
             "track-changes",
             "batch",
             "aggregate",
