@@ -36,7 +36,7 @@ coverage: .venv/.test $(NODE) ## the whole suite, and the lines that it does not
 	@$(BIN)/coverage report
 
 bench: .venv/.test ## the benchmark, with its figures as a table
-	@$(BIN)/python bench/run.py $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python bench/run.py $(ARGS)
 
 docs: .venv/.run ## generate docs/reference anew
 	@$(BIN)/python tools/reference.py docs/reference

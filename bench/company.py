@@ -2,7 +2,7 @@
 
 import csv
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -41,7 +41,7 @@ class Measured:
     company_id: str
     growing_id: str
     token: str
-    customers_file: Path
+    files: Mapping[str, Path]
     customers: Sequence[str]
     contacts: Sequence[str]
     priced: Sequence[str]
@@ -98,9 +98,17 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]
     return path
 
 
-async def add_company(store: Store) -> Company:
-    """Add a company without records."""
-    return await store.create_company(str(uuid4()), "Benchmark")
+async def add_company(store: Store, company_id: str | None = None) -> Company:
+    """Add a company without records, perhaps with the id that it has elsewhere."""
+    return await store.create_company(company_id or str(uuid4()), "Benchmark")
+
+
+async def load_all(store: Store, company: Company, files: Mapping[str, Path]) -> None:
+    """Load files into sets of a company."""
+    for name, path in files.items():
+        report = await load(store, company, name, path)
+        if report.refused:
+            raise ValueError(f"{path}: {report.faults[0]}")
 
 
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
@@ -113,17 +121,14 @@ def _in_silence(_stage: str, _done: int, _total: int) -> None:
     return
 
 
-async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
+async def prepare(folder: Path, files: Mapping[str, Path]) -> Measured:
     """Make a database in a folder and load the files into a company of its own."""
     settings = settings_in(folder)
     migrate(settings, MODEL)
     store = open_store(settings)
     try:
         company, growing = await add_company(store), await add_company(store)
-        for name, path in files.items():
-            report = await load(store, company, name, path)
-            if report.refused:
-                raise ValueError(f"{path}: {report.faults[0]}")
+        await load_all(store, company, files)
     finally:
         await store.close()
     scopes = (Scope.RECORDS_READ, Scope.RECORDS_WRITE)
@@ -133,10 +138,10 @@ async def prepare(folder: Path, files: dict[str, Path]) -> Measured:
         company.id,
         growing.id,
         token_issuer(settings).issue("bench", scopes, None, timedelta(hours=8)),
-        customers_file=files[CUSTOMERS],
-        customers=_keys(database, CUSTOMERS, 5_000),
-        contacts=_keys(database, CONTACTS, 500),
-        priced=[f"IT-{number:04d}" for number in range(PRICED_ITEMS)],
+        files,
+        _keys(database, CUSTOMERS, 5_000),
+        _keys(database, CONTACTS, 500),
+        [f"IT-{number:04d}" for number in range(PRICED_ITEMS)],
     )
 
 

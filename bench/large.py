@@ -1,13 +1,13 @@
 """The company that is searched and asked: medium, with 100,000 contacts and 200,000 prices."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-from company import CONTACTS, PRICES, add_company, load, settings_in, write_rows
+from company import CONTACTS, PRICES, add_company, load_all, settings_in, write_rows
 from processes import Cores, Server, program_beside, running
 
 from comptoir.app import open_store
@@ -31,6 +31,7 @@ class Large:
 
     settings: Settings
     company_id: str
+    files: Mapping[str, Path]
     contacts: Sequence[dict[str, str]]
     items: Sequence[dict[str, str]]
     prices: int
@@ -59,17 +60,17 @@ async def _prepared(folder: Path) -> Large:
     migrate(settings, MODEL)
     store = open_store(settings)
     held: dict[str, Sequence[dict[str, str]]] = {}
+    files: dict[str, Path] = {}
     try:
         company = await add_company(store)
         for table in sample_company(SampleSize.MEDIUM):
             if table.entity_set not in _LOADED:
                 continue
             rows = list(table.rows)
-            file = write_rows(folder / f"large-{table.entity_set}.csv", table.columns, rows)
-            report = await load(store, company, table.entity_set, file)
-            if report.refused:
-                raise ValueError(f"{file}: {report.faults[0]}")
+            path = folder / f"large-{table.entity_set}.csv"
+            files[table.entity_set] = write_rows(path, table.columns, rows)
             held[table.entity_set] = [dict(zip(table.columns, row, strict=True)) for row in rows]
+        await load_all(store, company, files)
         before = process_time()
         await store.catch_up(company, MODEL.by_name[CONTACTS])
         used = process_time() - before
@@ -79,6 +80,7 @@ async def _prepared(folder: Path) -> Large:
     return Large(
         settings,
         company.id,
+        files,
         contacts,
         held[ITEMS],
         len(held[PRICES]),

@@ -3,6 +3,7 @@
 `python bench/loading.py service|driver FOLDER FILE` prints seconds of CPU; a process of its own for
 each measurement, so that none warms another up. The driver takes the rows from the database that
 the service loaded, in `FOLDER`, and inserts them into a table that the same migration made.
+`python bench/loading.py postgres URL FILE` is the service on PostgreSQL, its side alone.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from company import CUSTOMERS, add_company, database_file, load, settings_in
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
+from comptoir.config import Settings
 from comptoir.store.migrate import migrate
 from comptoir.store.sqlite.connection import connect
 
@@ -24,6 +26,10 @@ async def by_service(folder: Path, file: Path) -> float:
     """Load the file into a new database: seconds of CPU, until the store is closed."""
     settings = settings_in(folder)
     migrate(settings, MODEL)
+    return await _loaded(settings, file)
+
+
+async def _loaded(settings: Settings, file: Path) -> float:
     store = open_store(settings)
     company = await add_company(store)
     before = process_time()
@@ -55,15 +61,17 @@ def by_driver(folder: Path, source: Path) -> float:
     return process_time() - before
 
 
-def main(way: str, folder: Path, file: Path) -> None:
+def main(way: str, place: str, file: Path) -> None:
     """Print the seconds of one way."""
-    with TemporaryDirectory(dir=folder) as fresh:
+    if way == "postgres":
+        print(asyncio.run(_loaded(Settings(database=place), file)))
+        return
+    with TemporaryDirectory(dir=place) as fresh:
         if way == "service":
-            seconds = asyncio.run(by_service(Path(fresh), file))
+            print(asyncio.run(by_service(Path(fresh), file)))
         else:
-            seconds = by_driver(Path(fresh), database_file(settings_in(folder)))
-    print(seconds)
+            print(by_driver(Path(fresh), database_file(settings_in(Path(place)))))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

@@ -13,6 +13,8 @@ import msgspec
 from company import CONTACTS, CUSTOMERS, PRICES, Measured, copied
 from figures import Comparison, Figure, Single
 from large import Large
+from on_postgres import OnPostgres
+from own_postgres import OwnPostgres
 from processes import Cores, Server, on_core, program_beside, python_command, running
 from querying import Querying
 from searching import Searching
@@ -92,7 +94,16 @@ def _batches(measured: Measured, folder: Path, headers: Mapping[str, str]) -> It
 class Measurements:
     """The servers, all running at once though one at a time has work, and what they showed."""
 
-    def __init__(self, measured: Measured, folder: Path, cores: Cores, seconds: float) -> None:
+    def __init__(
+        self,
+        measured: Measured,
+        folder: Path,
+        cores: Cores,
+        seconds: float,
+        postgres: OwnPostgres | None,
+        *,
+        searches: bool,
+    ) -> None:
         self._stack = ExitStack()
         self._measured = measured
         self._folder = folder
@@ -133,6 +144,11 @@ class Measurements:
         token = measured.token
         self._searching = Searching(self._large, token, folder, cores, seconds)
         self._querying = Querying(self._large, token, folder, cores, seconds)
+        self._on_postgres = None
+        if postgres is not None:
+            self._on_postgres = OnPostgres(
+                postgres, measured, self._large, cores, seconds, searches=searches
+            )
 
     def __enter__(self) -> "Measurements":
         """Start the servers; they stop at the end of the block."""
@@ -153,6 +169,8 @@ class Measurements:
             path = answer.keep(self._folder / f"{scenario.paths.name}.answer")
             command = python_command(HERE / "floor.py", str(path))
             self._bare[scenario.name] = self._start(f"the floor of {scenario.name}", command, core)
+        if self._on_postgres is not None:
+            self._on_postgres.start(self._stack)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -176,12 +194,13 @@ class Measurements:
             self._load,
             *self._querying.figures,
             *self._searching.figures,
+            *([] if self._on_postgres is None else self._on_postgres.figures),
         ]
 
     @property
     def notes(self) -> list[str]:
         """What was not measured, and why."""
-        return self._querying.notes
+        return self._querying.notes + ([] if self._on_postgres is None else self._on_postgres.notes)
 
     @property
     def shares(self) -> list[float]:
@@ -195,6 +214,8 @@ class Measurements:
             self._wrk.run(self._bare[scenario.name], scenario, CONNECTIONS, 1)
             self._wrk.run(self._service, scenario, CONNECTIONS, 1)
         self._wrk.run(self._alone, held.update, CONNECTIONS, 1)
+        if self._on_postgres is not None:
+            self._on_postgres.warm_up((held.read, held.price, held.update))
         self._shares.clear()
 
     def round(self) -> Iterator[str]:
@@ -216,7 +237,9 @@ class Measurements:
         yield "searching"
         self._searching.measure(self._asked)
         yield "loading"
-        self._loading()
+        seconds = self._loading()
+        if self._on_postgres is not None:
+            yield from self._beside(self._on_postgres, seconds)
 
     def _against_floor(self, scenario: Scenario) -> Run:
         bare = self._run(self._bare[scenario.name], scenario)
@@ -250,13 +273,32 @@ class Measurements:
             in_batch = self._run(service, batch, BATCH_CLIENTS)
             figure.add(in_batch.cpu / BATCH, self._run(service, alone).cpu)
 
-    def _loading(self) -> None:
+    def _beside(self, on_postgres: OnPostgres, loading: float) -> Iterator[str]:
+        """Measure PostgreSQL beside SQLite, on which loading has just taken some seconds."""
+        held = self._scenarios
+        yield "reads on PostgreSQL"
+        on_postgres.measure_reads(self._service, held.read)
+        yield "updates on PostgreSQL"
+        on_postgres.measure_updates(self._service, held.update)
+        yield "PostgreSQL beside SQLite"
+        on_postgres.measure_short("price filter, 5 rows, new,", self._service, held.price)
+        many = f"{len(self._large.contacts):,} contacts"
+        if on_postgres.searches:
+            on_postgres.measure_short(f"search {many}", self._asked, self._searching.by_index)
+        for what, name in (("page of 1,000 contacts", "page"), (f"$count of {many}", "count")):
+            on_postgres.measure_long(what, self._asked, self._querying.scenario(name))
+        yield "loading into PostgreSQL"
+        on_postgres.measure_loading(loading)
+
+    def _loading(self) -> float:
+        """Measure loading into SQLite; gives the seconds that it took the service."""
         seconds = []
         for way in ("service", "driver"):
             command = python_command(
-                HERE / "loading.py", way, str(self._folder), str(self._measured.customers_file)
+                HERE / "loading.py", way, str(self._folder), str(self._measured.files[CUSTOMERS])
             )
             pinned = on_core(self._cores.server, command)
             output = subprocess.run(pinned, stdout=subprocess.PIPE, text=True, check=True).stdout
             seconds.append(float(output))
         self._load.add(*seconds)
+        return seconds[0]

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STOP_SECONDS = 15
 # in /proc/<pid>/stat, counted behind the command's name, which may hold blanks
-_USER_TIME, _SYSTEM_TIME = 11, 12
+_OWN = slice(11, 13)
+_WITH_ENDED = slice(11, 15)
 
 
 class SetupFault(Exception):  # noqa: N818 - says what the machine lacks, and what to do
@@ -27,6 +28,11 @@ class Cores:
     server: int
     load: int
 
+    @property
+    def both(self) -> tuple[int, int]:
+        """The two, for what is not to be held to one of them."""
+        return self.server, self.load
+
 
 def two_cores() -> Cores:
     """The first two cores that this process may use; raises `SetupFault` when there is one."""
@@ -36,9 +42,37 @@ def two_cores() -> Cores:
     return Cores(usable[0], usable[1])
 
 
+def on_cores(cores: Sequence[int], command: Sequence[str]) -> list[str]:
+    """The command that runs another on some cores; both are one process."""
+    listed = ",".join(map(str, cores))
+    return [program("taskset", "util-linux"), "--cpu-list", listed, *command]
+
+
 def on_core(core: int, command: Sequence[str]) -> list[str]:
-    """The command that runs another on one core; both are one process."""
-    return [program("taskset", "util-linux"), "--cpu-list", str(core), *command]
+    """The command that runs another on one core."""
+    return on_cores((core,), command)
+
+
+@contextmanager
+def being_on(cores: Sequence[int]) -> Iterator[None]:
+    """Run this process itself on some cores until the block ends, and what it starts for ever."""
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
+
+
+def cpu_seconds_of(pid: int, *, with_ended: bool = False) -> float:
+    """The CPU time of all threads of a process, as user and as system.
+
+    With that of the processes that it started and saw end, if so asked.
+    """
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    fields = stat.rpartition(")")[2].split()
+    counted = fields[_WITH_ENDED if with_ended else _OWN]
+    return sum(map(int, counted)) / _TICKS
 
 
 def program(name: str, package: str) -> str:
@@ -59,24 +93,40 @@ def python_command(script: Path, *arguments: str) -> list[str]:
     return [sys.executable, str(script), *arguments]
 
 
-class Server:
-    """A server that runs: where it listens, and what it costs."""
+class Costly(Protocol):
+    """Whatever uses CPU time."""
 
-    def __init__(self, name: str, process: subprocess.Popen[str], url: str) -> None:
+    @property
+    def cpu_seconds(self) -> float:
+        """The CPU time that it has used since it started, as user and as system."""
+
+
+class Server:
+    """A server that runs: where it listens, and what it costs, with a database beside it or not."""
+
+    def __init__(
+        self, name: str, process: subprocess.Popen[str], url: str, database: Costly | None = None
+    ) -> None:
         self.name = name
         self.url = url
         self._process = process
+        self._database = database
 
     @property
     def cpu_seconds(self) -> float:
         """The CPU time of all its threads since it started, as user and as system."""
-        stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
-        fields = stat.rpartition(")")[2].split()
-        return (int(fields[_USER_TIME]) + int(fields[_SYSTEM_TIME])) / _TICKS
+        return cpu_seconds_of(self._process.pid)
+
+    @property
+    def database_seconds(self) -> float:
+        """The CPU time of the database server that it asks, 0 when there is none."""
+        return 0 if self._database is None else self._database.cpu_seconds
 
 
 @contextmanager
-def running(name: str, command: Sequence[str], core: int) -> Iterator[Server]:
+def running(
+    name: str, command: Sequence[str], core: int, database: Costly | None = None
+) -> Iterator[Server]:
     """A server on a core; the last word of the first line that it prints is its URL.
 
     Its standard error stream, where a service logs, is thrown away.
@@ -86,7 +136,7 @@ def running(name: str, command: Sequence[str], core: int) -> Iterator[Server]:
         pinned, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
-            yield Server(name, process, _first_url(process.stdout, pinned))
+            yield Server(name, process, _first_url(process.stdout, pinned), database)
         finally:
             process.terminate()
             try:

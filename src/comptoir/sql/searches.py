@@ -32,6 +32,9 @@ SCOPE_SIZE = 1 << 40
 """How many numbers the documents of a set may have: those of scope n begin at n times as many."""
 
 
+LAST_NUMBER = (1 << 63) - 1
+"""The highest number that a change can have."""
+
 Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
 """Says of a folded text that it contains a term."""
 
@@ -88,7 +91,8 @@ class _Search:
         mark = func.coalesce(self._mark(self._tables.search_marks.c.number), constant(0))
         return select(changes.c.record).where(
             changes.c[COMPANY_ID] == named("company"),
-            changes.c.number > mark,
+            # bounded above as well, or planners reckon with a third of the log
+            changes.c.number.between(mark + constant(1), constant(LAST_NUMBER)),
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
 
@@ -99,7 +103,7 @@ class _Search:
         last = first + constant(SCOPE_SIZE - 1)
         narrowed = self._dialect.index.candidates(sought, first, last)
         numbers = (
-            documents.c.document.between(first, last)
+            self._dialect.index.numbered(documents.c.document, first, last)
             if narrowed is None
             else documents.c.document.in_(narrowed)
         )

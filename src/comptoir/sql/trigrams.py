@@ -74,6 +74,12 @@ class TrigramIndex(SearchIndex):
         return select(number).where(matched, number >= first, number <= last)
 
     @override
+    def numbered(
+        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
+    ) -> ColumnElement[bool]:
+        return number.between(first, last)
+
+    @override
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
         return cast("ColumnElement[bool]", SQLITE["contains"](text, slot_of(term)))
 
