@@ -44,6 +44,12 @@ def test_what_is_no_url_of_a_replica_is_told(command: Command, url: str, said: s
     assert said in line
 
 
+def test_a_malformed_database_is_told_as_ever(command: Command) -> None:
+    line = refused(command, "postgresql://me:hush@[::1/x", ELSEWHERE)
+    assert "the URL of the database is malformed" in line
+    assert "read_database" not in line
+
+
 def test_a_primary_is_no_replica(command: Command, pair: Pair, postgres_server: Databases) -> None:
     for url in (pair.primary.url("postgres"), postgres_server.url("postgres")):
         assert "is no standby" in refused(command, pair.primary.url("postgres"), url)

@@ -50,6 +50,7 @@ def check_replica(settings: Settings) -> None:
             f"read_database is for databases on PostgreSQL: {shown(settings.database)} is a file, "
             "which has no replicas. Leave it out."
         )
+    check_url(settings.database)
     try:
         check_url(settings.read_database)
     except OperatorError as fault:
