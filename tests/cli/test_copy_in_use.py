@@ -4,7 +4,7 @@ import pytest
 
 from cli.pair import Pair, guid
 from comptoir.copying import ROUNDS
-from comptoir.errors import OperatorError
+from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
 from comptoir.store.snapshot import LOOKUP, SLICE_ROWS
 from conftest import stock
 from support.client import record, tag_of
@@ -153,3 +153,26 @@ def test_writes_are_not_held_up_by_a_copy(pair: Pair, company: Company) -> None:
 
     changed = record(pair.there(company).patch(CONTACT, {"city": "Linz"}, tags[0]))
     assert (changed["id"], changed["city"]) == (CONTACT_ID, "Linz")
+
+
+def test_a_service_that_knew_the_company_writes_nothing_while_it_is_copied_again(
+    pair: Pair, company: Company
+) -> None:
+    pair.copied(company)
+    there = pair.there(company)
+    kept = there.record(CONTACT)
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    pair.stopped_at(company, "following")
+
+    refused = [
+        there.post("contactsExt", {"displayName": "New"}),
+        there.patch(CONTACT, {"city": "Linz"}, "*"),
+        there.delete(CONTACT, "*"),
+    ]
+
+    assert [each.status_code for each in refused] == [404] * 3
+    assert {each.json()["error"]["code"] for each in refused} == {COMPANY_NOT_FOUND.code}
+    assert kept["city"] != "Wien"
+    pair.copied(company)
+    pair.assert_same(company)
+    assert there.record(CONTACT)["city"] == "Wien"

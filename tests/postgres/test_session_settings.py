@@ -1,9 +1,12 @@
 """Whatever the settings of its role or database are, the service answers the same."""
 
+import asyncio
+
+from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migrate import migrate
-from postgres.conftest import Served
+from postgres.conftest import Served, migrated
 from support.client import record
 from support.postgres import Databases, name_of
 
@@ -46,3 +49,21 @@ def test_settings_of_the_database_change_no_answer(
         r"a\%b_ñ",
         "a%b",
     ]
+
+
+def test_a_snapshot_outlasts_the_limit_of_idle_transactions(postgres_server: Databases) -> None:
+    url = migrated(postgres_server)
+    limit = f'ALTER DATABASE "{name_of(url)}" SET idle_in_transaction_session_timeout = 50'
+
+    async def read_slowly() -> None:
+        store = open_store(Settings(database=url))
+        try:
+            company = await store.create_company("c1", "Company")
+            await asyncio.to_thread(postgres_server.administer, limit)
+            async with store.snapshot() as snapshot:
+                await asyncio.to_thread(postgres_server.asked, "SELECT pg_sleep(0.2)")
+                assert await snapshot.company(company.id) is not None
+        finally:
+            await store.close()
+
+    asyncio.run(read_slowly())

@@ -30,6 +30,9 @@ def index_unit(
     """Index the next records of a set that changed; gives how many changes are left behind it."""
     marks, indexed = statements.index, statements.index.sets[entity_set]
     rows = yield statements.service.ledger.query(company_id)
+    if not rows:
+        # it is being copied to here again
+        return 0
     last = int(rows[0][0])
     rows = yield marks.mark.query(company_id, indexed.name)
     if not rows:

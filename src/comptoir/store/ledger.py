@@ -11,7 +11,9 @@ from itertools import repeat
 import msgspec
 
 from comptoir.edm.primitive import Stored
-from comptoir.edm.temporal import instant
+from comptoir.edm.temporal import INSTANT, instant
+from comptoir.errors import COMPANY_NOT_FOUND, Refusal
+from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.store.known import Known
@@ -39,18 +41,28 @@ class LedgerMark(msgspec.Struct, frozen=True):
 class Ledger:
     """Numbers the changes of one company; refusals and no-ops take no number.
 
-    `known` is what the transaction knows of the company's records.
+    `rows` are those of the statement that reads it; a company that is not there, or not yet, has
+    none. `known` is what the transaction knows of the company's records.
     """
 
-    def __init__(self, company_id: str, number: int, at: str) -> None:
+    def __init__(self, company_id: str, rows: Sequence[Row]) -> None:
         self.company_id = company_id
         self.known = Known()
-        self._number = number
-        self._at = at
+        self._is_there = bool(rows)
+        number, at = rows[0] if rows else (0, INSTANT.default)
+        self._number, self._at = int(number), str(at)
         self._changes: list[tuple[Stored, ...]] = []
 
     def take(self) -> tuple[int, str]:
-        """The next change's number and its time, which never falls as numbers rise."""
+        """The next change's number and its time, which never falls as numbers rise.
+
+        Raises `Refusal` (404) when the company is not there, as while it is copied again.
+        """
+        if not self._is_there:
+            raise Refusal(
+                COMPANY_NOT_FOUND,
+                f"There is no company {self.company_id} any more, or it is being copied to here.",
+            )
         self._number += 1
         self._at = max(self._at, instant(datetime.now(UTC)))
         return self._number, self._at

@@ -53,7 +53,11 @@ class _PostgresMoment(Moment):
 
     async def begin(self) -> None:
         """Fix the moment: a transaction sees what is committed when it first reads."""
-        await self._execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        await self._execute(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+            # whoever reads takes the time that writing elsewhere takes
+            " SET LOCAL idle_in_transaction_session_timeout = 0"
+        )
         await self.fetch(Query("SELECT 1", ()))
 
     @override

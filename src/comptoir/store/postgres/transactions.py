@@ -9,7 +9,6 @@ import random
 
 import asyncpg
 
-from comptoir.edm.temporal import INSTANT
 from comptoir.errors import DATABASE_UNREACHABLE, KEY_EXISTS, Refusal
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID
@@ -134,9 +133,7 @@ class Transactions:
 
     async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
         rows = await session.run(self._statements.service.ledger.query(company_id))
-        # a company that is being created has no ledger yet
-        number, at = rows[0] if rows else (0, INSTANT.default)
-        return Ledger(company_id, int(number), str(at))
+        return Ledger(company_id, rows)
 
     async def _settle(self, doubt: _InDoubt) -> None:
         """Return when a transaction was committed; raises `Refusal` when not, or not known."""

@@ -14,7 +14,6 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
-from comptoir.edm.temporal import INSTANT
 from comptoir.errors import KEY_EXISTS, Refusal
 from comptoir.plan.write import WritePlan
 from comptoir.sql.service_tables import ServiceStatements
@@ -120,10 +119,7 @@ class Writer:
     def _open_ledger(self, company_id: str) -> Ledger:
         prepared = self._statements.ledger
         query = prepared.query(company_id)
-        rows = run_statement(self._connection, query)
-        # a company that is being created has no ledger yet
-        number, at = rows[0] if rows else (0, INSTANT.default)
-        return Ledger(company_id, int(number), str(at))
+        return Ledger(company_id, run_statement(self._connection, query))
 
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:
