@@ -175,9 +175,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
 
 
 def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: str) -> None:
-    source = f"sqlite:///{ready.database}"
-
-    fault = ready.fault("copy", "--from", source, "--to", postgres_url)
+    fault = ready.fault("copy", "--from", ready.url, "--to", postgres_url)
 
     assert "comptoir migrate" in fault
     assert postgres_url not in fault

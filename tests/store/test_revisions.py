@@ -8,7 +8,7 @@ from comptoir.store.migrate import migrate
 from comptoir.store.schema import revisions, state_of
 from support.databases import in_database
 
-ROUTINES = ("0004", "5a8440fa25b3a4b94a59ed51a5f272f11a800a026960d340c842830d91ed94f0")
+ROUTINES = ("0004", "bcafb2e8471b7553f229c14e4d1fe6cf4f43291274d9a7f5dd2bcffc983b1df4")
 """The last revision that came with other routines, and their digest with this Unicode."""
 UNICODE = "14.0.0"
 
