@@ -180,3 +180,21 @@ def test_many_at_once_share_few_connections(postgres_server: Databases, served: 
     assert len(company.listed("campaignsExt")) == 100
     numbers = [each.number for each in company.changes()]
     assert numbers == list(range(1, 101))
+
+
+def test_whoever_leaves_leaves_no_transaction_open(
+    postgres_server: Databases, served: Served
+) -> None:
+    """At whatever moment of a long read that is: the connection is as good as new."""
+    url = migrated(postgres_server)
+    service = served(url, database_connections=2)
+    company = service.new_company()
+    record(company.post("contactsExt", {"displayName": "Somebody"}), 201)
+    search = company.build("GET", "contactsExt", "$search=some")
+
+    for turns in range(100):
+        service.abandon(search, turns)
+        assert service.send(search).status_code == 200
+
+    states = f"SELECT state FROM pg_stat_activity WHERE datname = '{name_of(url)}'"
+    assert set(postgres_server.asked(states)) == {("idle",)}

@@ -68,5 +68,16 @@ class Service:
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._runner.run(self._send_all(requests))
 
+    def abandon(self, request: httpx.Request, turns: int) -> None:
+        """Send a request, and leave after so many turns of the event loop."""
+        self._runner.run(self._abandon(request, turns))
+
+    async def _abandon(self, request: httpx.Request, turns: int) -> None:
+        sending = asyncio.ensure_future(self._http.send(request))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        sending.cancel()
+        await asyncio.wait((sending,))
+
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return list(await asyncio.gather(*(self._http.send(each) for each in requests)))

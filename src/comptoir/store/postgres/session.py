@@ -1,5 +1,6 @@
 """Runs statements on a connection, and units of work within a transaction."""
 
+import asyncio
 from collections.abc import Generator, Sequence
 from typing import TypeVar, cast
 
@@ -7,6 +8,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement
 from comptoir.store.postgres.connection import Connection
+from comptoir.store.postgres.faults import FAULTS
 
 FETCHED = 50
 """How many rows of a portion are fetched at once."""
@@ -72,7 +74,9 @@ async def run_portion(
     """The first rows of a statement, about so many characters, and whether they are all."""
     rows: list[Row] = []
     left = characters
-    async with connection.transaction(readonly=True):
+    try:
+        # asyncpg's own transaction stays with the connection when it is cancelled as it begins
+        await connection.execute("BEGIN READ ONLY")
         cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
         while left > 0:
             some = await cursor.fetch(FETCHED, timeout=seconds)
@@ -80,7 +84,22 @@ async def run_portion(
                 return rows, True
             rows += map(tuple, some)
             left -= sum(len(value) for row in some for value in row if isinstance(value, str))
+    finally:
+        await roll_back(connection)
     return rows, False
+
+
+async def roll_back(connection: Connection) -> None:
+    """End a transaction; a connection with which that is not possible is not used again."""
+    if connection.is_closed():
+        return
+    try:
+        await connection.execute("ROLLBACK")
+    except FAULTS:
+        connection.terminate()
+    except asyncio.CancelledError:
+        connection.terminate()
+        raise
 
 
 async def _run_many(

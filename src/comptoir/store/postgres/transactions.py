@@ -17,7 +17,7 @@ from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of, violated
 from comptoir.store.postgres.pool import Pool
-from comptoir.store.postgres.session import Session
+from comptoir.store.postgres.session import Session, roll_back
 from comptoir.store.submission import Job
 
 ATTEMPTS = 5
@@ -68,10 +68,10 @@ class Transactions:
                 try:
                     return await self._transaction(connection, jobs)
                 except asyncpg.UniqueViolationError as fault:
-                    await _roll_back(connection)
+                    await roll_back(connection)
                     return self._taken(fault) if len(jobs) == 1 else fault
                 except _CONFLICTS as fault:
-                    await _roll_back(connection)
+                    await roll_back(connection)
                     conflict: Fault = fault
                 except _NotBegun as lost:
                     self._pool.cut(connection)
@@ -86,7 +86,7 @@ class Transactions:
                     elif isinstance(fault, TimeoutError):
                         # a server that hangs would not roll back either
                         connection.terminate()
-                    await _roll_back(connection)
+                    await roll_back(connection)
                     raise refusal_of(fault) from fault
         else:
             raise refusal_of(conflict) from conflict
@@ -116,7 +116,7 @@ class Transactions:
             except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
                 # a refusal comes before the first change, unless the unit makes several
                 if job.alone or not isinstance(fault, Refusal):
-                    await _roll_back(connection)
+                    await roll_back(connection)
                     return fault
                 job.fault = fault
                 ledger.rewind(mark)
@@ -168,7 +168,7 @@ class Transactions:
                 query = self._statements.service.changes.query(company_id, last.number - 1, 1)
                 rows = await session.run(query)
             finally:
-                await _roll_back(connection)
+                await roll_back(connection)
         return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
 
     def _taken(self, fault: asyncpg.UniqueViolationError) -> Refusal:
@@ -179,13 +179,3 @@ class Transactions:
             f"Another record has the same {target}, which must be unique. Send other values.",
             target=target,
         )
-
-
-async def _roll_back(connection: Connection) -> None:
-    """Undo a transaction; a connection with which that is not possible is not used again."""
-    if connection.is_closed():
-        return
-    try:
-        await connection.execute("ROLLBACK")
-    except FAULTS:
-        connection.terminate()
