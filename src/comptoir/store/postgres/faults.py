@@ -240,6 +240,12 @@ def operator_error_of(url: str, fault: Fault) -> OperatorError:
     return made(f"cannot use the database {shown(url)}: {words(fault)}. {meaning.advice}")
 
 
+def is_of_request(fault: Fault) -> bool:
+    """Whether a fault is one of what was asked for, and not of the database."""
+    state = _state(fault)
+    return state == NOT_COMPUTED or state in _NOT_ASKABLE
+
+
 def is_lost(fault: Fault) -> bool:
     """Whether a fault leaves open what became of the statement: the server gave no answer to it."""
     return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")

@@ -26,7 +26,7 @@ from comptoir.store.protocol import Reads
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
 
-COMMAND_SECONDS = 60.0
+COMMAND_SECONDS = 20.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
 
 LAST_SECONDS = 1.0

@@ -15,7 +15,15 @@ from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ahead import read_ahead
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, is_lost, refusal_of, violated
+from comptoir.store.postgres.faults import (
+    FAULTS,
+    Fault,
+    is_cut,
+    is_lost,
+    is_of_request,
+    refusal_of,
+    violated,
+)
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, roll_back
 from comptoir.store.submission import Job
@@ -87,6 +95,9 @@ class Transactions:
                         # a server that hangs would not roll back either
                         connection.terminate()
                     await roll_back(connection)
+                    if is_of_request(fault) and len(jobs) > 1:
+                        # one unit's own fault, which is no matter of its neighbours
+                        return fault
                     raise refusal_of(fault) from fault
         else:
             raise refusal_of(conflict) from conflict
