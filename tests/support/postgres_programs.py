@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -45,7 +45,7 @@ class Programs:
     def has(self, name: str) -> bool:
         return (self.folder / name).exists()
 
-    @property
+    @cached_property
     def version(self) -> int:
         """The major version."""
         found = re.search(r"\d+", self.run("postgres", "--version"))
