@@ -12,9 +12,10 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.primitive import Stored
 from comptoir.loading import Loader, LoadReport
-from comptoir.plan.read import EVERYTHING, PagePlan, default_order
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.plan.target import Company
 from comptoir.request.tabular import FileSource
+from comptoir.store.ledger import Change
 from comptoir.store.protocol import Store
 
 T = TypeVar("T")
@@ -70,6 +71,11 @@ class Desk:
 
     def records(self, name: str) -> list[Record]:
         """All records of a set, by key."""
+        names = MODEL.by_name[name].type.by_name
+        return [dict(zip(names, row[1:], strict=True)) for row in self.rows(name)]
+
+    def rows(self, name: str) -> list[Row]:
+        """All records of a set, by key, each with its version before its values."""
         entity_set = MODEL.by_name[name]
         plan = PagePlan(
             entity_set,
@@ -80,12 +86,16 @@ class Desk:
             limit=100_000,
         )
 
-        async def work(store: Store, _: Company) -> list[Record]:
-            return [
-                dict(zip(entity_set.type.by_name, row[1:], strict=True))
-                async for rows in store.page(plan)
-                for row in rows
-            ]
+        async def work(store: Store, _: Company) -> list[Row]:
+            return [row async for rows in store.page(plan) for row in rows]
+
+        return self._with_store(work)
+
+    def changes(self) -> list[Change]:
+        """The whole change log."""
+
+        async def work(store: Store, company: Company) -> list[Change]:
+            return await store.changes(company, 0, 1_000_000)
 
         return self._with_store(work)
 

@@ -1,0 +1,127 @@
+"""Files to load, made at random: rows that meet records, repeat one another, or are bad."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from uuid import UUID
+
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import EntityType, Property
+from comptoir.edm.number import DecimalNumber, Int32
+from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.scalar import Boolean, Guid
+from comptoir.edm.temporal import Date, DateTimeOffset
+
+RESOURCES = (
+    "contactsExt",
+    "customersExt",
+    "itemAttributesExt",
+    "itemTranslationsExt",
+    "unitsOfMeasureExt",
+)
+SIZES = (3, 30, 150)
+WIDTHS = (2, 5, 9)
+
+Cell = str | int | bool
+Row = dict[str, Cell]
+
+_VALUES: Mapping[type[PrimitiveType], Callable[[int], Cell]] = {
+    Guid: lambda number: str(UUID(int=number + 1)),
+    Boolean: lambda number: number % 2 == 0,
+    Int32: lambda number: number + 1,
+    DecimalNumber: lambda number: number,
+    Date: lambda number: f"2020-01-{1 + number % 28:02}",
+    DateTimeOffset: lambda number: f"2020-01-01T00:00:{number % 60:02}.000Z",
+}
+
+
+@dataclass(frozen=True)
+class MadeFile:
+    """A file, and whether its good rows are to be written when others are bad."""
+
+    name: str
+    content: str
+    keep_good: bool
+
+
+def random_files(seed: int, count: int) -> Iterator[MadeFile]:
+    """Files that add, change and leave records, and some rows that are refused."""
+    random = Random(seed)
+    resource, rows = "", list[Row]()
+    for _ in range(count):
+        if rows and random.random() < 0.6:
+            rows = _changed(random, MODEL.by_name[resource].type, rows)
+        else:
+            resource = random.choice(RESOURCES)
+            rows = _rows(random, MODEL.by_name[resource].type, random.choice(SIZES))
+        if all(row.keys() == rows[0].keys() for row in rows) and random.random() < 0.5:
+            name, content = f"{resource}.csv", _as_csv(rows)
+        else:
+            name, content = f"{resource}.ndjson", "".join(f"{json.dumps(row)}\n" for row in rows)
+        yield MadeFile(name, content, random.random() < 0.9)
+
+
+def _rows(random: Random, kind: EntityType, size: int) -> list[Row]:
+    """Rows of up to two shapes, most of which are found by values of their own."""
+    shapes = [_columns(random, kind) for _ in range(random.choice((1, 1, 2)))]
+    numbers = random.sample(range(2 * size), size)
+    if random.random() < 0.3:
+        numbers[-1] = numbers[0]
+    return [
+        {each.name: _cell(random, each, number, size) for each in random.choice(shapes)}
+        for number in numbers
+    ]
+
+
+def _changed(random: Random, kind: EntityType, rows: Sequence[Row]) -> list[Row]:
+    """The same rows, with other values in none, some or all of them."""
+    names = [name for name in rows[0] if name not in _finding(kind)]
+    share = random.choice((0.0, 0.1, 1.0)) if names else 0.0
+    return [
+        row | {name: _cell(random, kind.by_name[name], None, len(rows)) for name in names[:3]}
+        if random.random() < share
+        else row
+        for row in rows
+    ]
+
+
+def _columns(random: Random, kind: EntityType) -> list[Property]:
+    """Columns among which is one by which a row finds its record, and what a record needs."""
+    others = [each for each in kind.properties if not (each.required or each.name == kind.key)]
+    chosen = set(random.sample(others, min(random.choice(WIDTHS), len(others))))
+    chosen |= {each for each in kind.properties if each.required}
+    found_by = random.choice([(kind.key,), *(rule.properties for rule in kind.unique)])
+    chosen |= {kind.by_name[name] for name in found_by}
+    return [each for each in kind.properties if each in chosen]
+
+
+def _finding(kind: EntityType) -> set[str]:
+    return {kind.key}.union(*(rule.properties for rule in kind.unique))
+
+
+def _cell(random: Random, column: Property, own: int | None, size: int) -> Cell:
+    """A value that any row may have; one that tells a row from others is made of its own number."""
+    other = random.randrange(2 * size)
+    for kind, value in _VALUES.items():
+        if isinstance(column.type, kind):
+            return value(other if own is None else own)
+    if column.name == "type":
+        return random.choice(("Company", "Person"))
+    if column.name == "companyNumber":
+        return random.choice(("", f"N{other}", f"N{other}"))
+    if column.name in ("number", "code", "itemNo"):
+        return f"N{own}" if random.random() < 0.9 and own is not None else ""
+    return random.choice(("", "Straße", f"Ä name {other % 7}", f"name {other}"))
+
+
+def _as_csv(rows: Sequence[Row]) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(rows[0])
+    for row in rows:
+        cells = row.values()
+        writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in cells])
+    return written.getvalue()
