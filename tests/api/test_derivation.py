@@ -5,8 +5,10 @@ from itertools import pairwise
 import pytest
 
 from support.client import Record, record
+from support.groups import Part, run_group, shown
 from support.office import Company
 from support.refusals import refusal
+from support.service import Service
 
 COMPANY: Record = {"number": "C1", "type": "Company", "displayName": "Kontor AG"}
 
@@ -190,3 +192,15 @@ def test_a_contact_that_was_its_own_company_does_not_follow_its_old_number(
     changed = record(company.patch(path, {"city": "Paris"}, if_match="*"))
 
     assert changed["companyName"] == "kept"
+
+
+def test_a_record_that_is_renumbered_does_not_follow_its_own_old_number(
+    company: Company, service: Service
+) -> None:
+    path = created(company, COMPANY)
+
+    renamed = Part("PATCH", path, {"displayName": "Kontor SE"}, {"If-Match": "*"})
+    renumbered = Part("PATCH", path, {"number": "C2", "companyNumber": "C1"}, {"If-Match": "*"})
+    answers = run_group(company, service.settings, renamed, renumbered)
+
+    assert shown(answers[1])["companyName"] == ""
