@@ -5,6 +5,9 @@ right behind each other, so that what else the machine does meets both; a ratio 
 the rounds. What a request costs is the CPU time of the server's process, user and system, over the
 requests that it answered. Updates are durable: the database lies on the disk of this folder, not in
 memory, and each commit waits for the disk.
+
+The service on PostgreSQL is measured beside the one on SQLite, where there are the programs
+of PostgreSQL. Its server is on neither core alone, and its CPU time counts apart.
 """
 
 import argparse
@@ -62,7 +65,9 @@ def _postgres(stack: ExitStack, build: Path, cores: Cores) -> OwnPostgres | None
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures the service.")
-    parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument(
+        "--quick", action="store_true", help="one short round, without $search on PostgreSQL"
+    )
     parser.add_argument("--rounds", type=int, help="how many rounds (3)")
     parser.add_argument("--seconds", type=int, help="how long each run of a round takes (3)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures as JSON")

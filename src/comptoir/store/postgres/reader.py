@@ -21,15 +21,12 @@ from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, run_portion, run_query
-from comptoir.store.postgres.slow import SlowReads
+from comptoir.store.postgres.slow import SLOW_SECONDS, SlowReads
 from comptoir.store.protocol import Patience
 from comptoir.store.turns import SLICE, Turns
 
 FETCHED = 8 * SLICE
 """How many records of a page one statement reads."""
-
-SLOW_SECONDS = 0.05
-"""How long a statement may take before its shape counts as slow."""
 
 CHARACTERS = 4_000_000
 """How much text of a slow page is read at once, and then is in memory."""
@@ -70,6 +67,7 @@ class Reader:
 
     async def _looked_up(self, query: Query, seconds: float | None) -> list[Row]:
         connection = await self._pool.take()
+        began = monotonic()
         try:
             return await run_query(connection, query, seconds)
         except FAULTS as fault:
@@ -78,6 +76,8 @@ class Reader:
             raise
         finally:
             self._pool.give_back(connection)
+            if seconds is not None:
+                self._slow.took(query, monotonic() - began)
 
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that gives few; raises `Refusal`.
@@ -87,16 +87,12 @@ class Reader:
         """
         if self._slow.has(query):
             return await self.long_rows(query, patience)
-        began = monotonic()
         work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
-            rows = work.result() if work.done() else await patience(work)
+            return work.result() if work.done() else await patience(work)
         finally:
             work.cancel()
-        if monotonic() - began > SLOW_SECONDS:
-            self._slow.note(query)
-        return rows
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, as `rows` gives them."""
@@ -158,7 +154,11 @@ class Reader:
             nonlocal whole
             try:
                 async with self._lent() as connection:
-                    rows, whole = await run_portion(connection, query, CHARACTERS, self.seconds)
+                    began = monotonic()
+                    try:
+                        rows, whole = await run_portion(connection, query, CHARACTERS, self.seconds)
+                    finally:
+                        self._slow.took(query, monotonic() - began)
             except FAULTS as fault:
                 raise self._refusal(fault) from fault
             return rows

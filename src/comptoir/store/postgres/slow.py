@@ -7,6 +7,12 @@ from contextlib import asynccontextmanager
 from comptoir.errors import TOO_MANY_REQUESTS, Refusal
 from comptoir.sql.prepared import SHAPES_KEPT, Query
 
+SLOW_SECONDS = 0.05
+"""How long a statement may take before its shape counts as slow."""
+
+QUICK_RUNS = 3
+"""How often in a row it must then be quick to count as slow no more."""
+
 
 class SlowReads:
     """What is slow on one server, and the places where that may run."""
@@ -15,17 +21,25 @@ class SlowReads:
         self._places = asyncio.Semaphore(places)
         self._most_waiting = most_waiting
         self._waiting = 0
-        self._shapes: set[int] = set()
+        # their hashes, with how often each was quick since it was slow
+        self._shapes: dict[int, int] = {}
 
     def has(self, query: Query) -> bool:
         """Whether a statement is to be taken for slow."""
         return query.costly or hash(query.text) in self._shapes
 
-    def note(self, query: Query) -> None:
-        """Take a statement for slow from now on."""
-        if len(self._shapes) == SHAPES_KEPT:
-            self._shapes.clear()
-        self._shapes.add(hash(query.text))
+    def took(self, query: Query, seconds: float) -> None:
+        """Take note of how long a statement took."""
+        shape = hash(query.text)
+        if seconds > SLOW_SECONDS:
+            if len(self._shapes) == SHAPES_KEPT:
+                self._shapes.clear()
+            self._shapes[shape] = 0
+        elif shape in self._shapes:
+            # it was the server that had much to do, or the values that were others
+            self._shapes[shape] += 1
+            if self._shapes[shape] == QUICK_RUNS:
+                del self._shapes[shape]
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
