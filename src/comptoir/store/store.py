@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
+from time import monotonic
 from typing import Protocol, TypeVar
 
 from typing_extensions import override
@@ -58,6 +59,9 @@ class Writing(Protocol):
         raises; `Refusal` 429 when too many wait, 503 when the transaction failed. After either,
         nothing of the unit is stored.
         """
+
+    async def give_way(self, seconds: float) -> None:
+        """Let others write, after a unit that took so many seconds."""
 
 
 OpenMoment = Callable[[], AbstractAsyncContextManager[Moment]]
@@ -133,11 +137,7 @@ class StatementStore(StatementReads, Store):
 
     @override
     async def load(self, plan: LoadPlan) -> Loaded:
-        loaded = await self._writer.submit(
-            plan.company.id, partial(load_unit, plan, self._statements), alone=True
-        )
-        await _hear()
-        return loaded
+        return await self._next(plan.company.id, partial(load_unit, plan, self._statements))
 
     @override
     async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
@@ -164,10 +164,7 @@ class StatementStore(StatementReads, Store):
 
     @override
     async def copy(self, step: CopyStep) -> None:
-        await self._writer.submit(
-            step.company_id, partial(copy_unit, step, self._statements), alone=True
-        )
-        await _hear()
+        await self._next(step.company_id, partial(copy_unit, step, self._statements))
 
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
@@ -183,10 +180,16 @@ class StatementStore(StatementReads, Store):
             company.id, partial(index_unit, company.id, entity_set, self._statements), alone=True
         )
 
+    async def _next(self, company_id: str, factory: UnitFactory[T]) -> T:
+        """Run the next of the many units of long work.
 
-async def _hear() -> None:
-    """Between two units of long work, hear whoever interrupts it; the first one is stored."""
-    await asyncio.sleep(0)
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
-        raise asyncio.CancelledError
+        Before there is another one, others write, and whoever interrupts the work is heard: the
+        unit is stored.
+        """
+        began = monotonic()
+        result = await self._writer.submit(company_id, factory, alone=True)
+        await self._writer.give_way(monotonic() - began)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        return result

@@ -38,6 +38,10 @@ class Writer:
         """Run a unit of work as `Submissions.submit` does."""
         return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
 
+    async def give_way(self, _: float) -> None:
+        """Let others write: those who wait for a company's lock are next."""
+        await asyncio.sleep(0)
+
     async def stop(self, seconds: float) -> None:
         """Commit what waits; what is not committed after so many seconds is given up."""
         if self._tasks:

@@ -27,6 +27,9 @@ from comptoir.store.submission import Job, Submissions, UnitFactory
 _log = logging.getLogger(__name__)
 
 
+PAUSE = 1 / 8
+"""How long others have the file to themselves, for each second that long work had it."""
+
 T = TypeVar("T")
 
 
@@ -54,6 +57,14 @@ class Writer:
     ) -> T:
         """Run a unit of work as `Submissions.submit` does; each has a savepoint, `alone` or not."""
         return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
+
+    async def give_way(self, seconds: float) -> None:
+        """Let other processes write, after a unit that took so many seconds.
+
+        Who waits for the file's lock looks for it ten times a second, and finds it taken but for
+        this pause.
+        """
+        await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
         """Commit what waits, then end the thread and close the connection."""
