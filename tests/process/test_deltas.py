@@ -15,12 +15,11 @@ AGENTS = "shippingAgentsExt"
 FILTER = encoded({"$filter": "length(name) ge 3"})
 
 
-@pytest.mark.parametrize("serving", ["server", "two"])
+@pytest.mark.parametrize("processes", [1, 2])
 def test_who_follows_beside_many_writers_holds_what_is_there(
-    serving: str, request: pytest.FixtureRequest
+    processes: int, server: Server, two: Server
 ) -> None:
-    carrier: Server = request.getfixturevalue(serving)
-    company = carrier.new_company()
+    company = (two if processes > 1 else server).new_company()
     mirrors = [Mirror(company, AGENTS, page_size=7), Mirror(company, AGENTS, FILTER, 7)]
 
     with ThreadPoolExecutor(WRITERS) as threads:
