@@ -42,7 +42,10 @@ def test_migrations_and_loads_go_through_pgbouncer(
         migrate(Settings(database=url, statement_cache=0), MODEL)
         company = served(url, statement_cache=0).new_company()
         company.load("campaignsExt", *[{"number": f"C-{number}"} for number in range(500)])
+        changed = [{"number": f"C-{number}", "description": "old"} for number in range(100)]
+        company.load("campaignsExt", *changed)
         company.load("campaignsExt", {"number": "C-7", "description": "changed"})
         found = company.listed("campaignsExt", {"$filter": "contains(description,'chang')"})
         assert [each["number"] for each in found] == ["C-7"]
         record(company.get(f"campaignsExt({found[0]['id']})"))
+        assert len(company.listed("campaignsExt", {"$filter": "description eq 'old'"})) == 99

@@ -1,0 +1,118 @@
+"""Loads on PostgreSQL: many rows in few statements, by the rights of any write, beside others."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.loading import Loader
+from comptoir.request.tabular import FileSource
+from comptoir.response.answer import Answer
+from comptoir.service import Service
+from postgres.conftest import Served, migrated
+from support.groups import Part, request_of
+from support.office import Company, Row
+from support.postgres import ROLE, Databases, name_of
+from support.statements import traced
+
+FIRMS = 10
+AGENTS = "shippingAgentsExt"
+
+
+@pytest.fixture
+def company(postgres_server: Databases, served: Served) -> Company:
+    return served(migrated(postgres_server)).new_company()
+
+
+def agents(count: int, name: str) -> list[Row]:
+    return [{"code": f"A{number}", "name": f"{name} {number}"} for number in range(count)]
+
+
+def persons(first: int, count: int, city: str) -> list[Row]:
+    return [
+        {
+            "number": f"P{number}",
+            "displayName": "Person",
+            "companyNumber": f"F{number % FIRMS}",
+            "city": city,
+        }
+        for number in range(first, first + count)
+    ]
+
+
+def statements_of(company: Company, rows: list[Row]) -> int:
+    """How many statements a load takes."""
+    with traced() as statements:
+        company.load("contactsExt", *rows)
+    return len(statements)
+
+
+def test_a_load_takes_no_more_statements_for_many_rows_than_for_some(company: Company) -> None:
+    firms: list[Row] = [
+        {"number": f"F{number}", "type": "Company", "displayName": f"Firm {number}"}
+        for number in range(FIRMS)
+    ]
+    company.load("contactsExt", *firms)
+
+    for city in ("", "Bonn"):
+        few = statements_of(company, persons(0, 60, city))
+        assert statements_of(company, persons(60, 500, city)) <= few
+    found = company.listed("contactsExt", {"$filter": "city eq 'Bonn'"})
+    assert len(found) == 560
+    assert {(each["companyNumber"], each["companyName"]) for each in found} == {
+        (f"F{number}", f"Firm {number}") for number in range(FIRMS)
+    }
+
+
+def test_a_load_needs_no_right_to_make_temporary_tables(
+    postgres_server: Databases, served: Served
+) -> None:
+    url = migrated(postgres_server)
+    postgres_server.administer(f'REVOKE TEMPORARY ON DATABASE "{name_of(url)}" FROM PUBLIC, {ROLE}')
+    may = f"SELECT has_database_privilege('{ROLE}', '{name_of(url)}', 'TEMPORARY')"
+    assert postgres_server.asked(may) == [(False,)]
+    company = served(url).new_company()
+
+    company.load(AGENTS, *agents(200, "before"))
+    company.load(AGENTS, *agents(200, "after"))
+
+    names = {each["name"] for each in company.listed(AGENTS)}
+    assert names == {f"after {number}" for number in range(200)}
+
+
+def test_a_write_waits_for_a_part_of_a_load_and_not_for_all_of_it(
+    company: Company, tmp_path: Path
+) -> None:
+    path = tmp_path / f"{AGENTS}.csv"
+    rows = 20_000
+    path.write_text("code\n" + "".join(f"A{number}\n" for number in range(rows)))
+
+    answer = company.office.wait(written_beside(company, company.office.settings, path))
+
+    assert answer.status == 201
+    changes = company.changes()
+    assert len(changes) == rows + 1
+    assert changes[-1].entity_set == AGENTS
+
+
+async def written_beside(company: Company, settings: Settings, path: Path) -> Answer:
+    """Load a file, and ask for a write on connections of its own when the first part is stored."""
+    loading, serving = open_store(settings), open_store(settings)
+    service = Service(MODEL, serving, settings)
+    written: list[asyncio.Task[Answer]] = []
+
+    def begin(stage: str, *_: int) -> None:
+        if stage == "write" and not written:
+            item = request_of(company, Part("POST", "itemsExt", {"number": "I1"}))
+            written.append(asyncio.ensure_future(service.handle(item)))
+
+    try:
+        loader = Loader(loading, company.stored, begin)
+        await loader.load(FileSource(path), MODEL.by_name[AGENTS], keep_good=False)
+        return await written[0]
+    finally:
+        await loading.close()
+        await serving.close()
