@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -21,16 +22,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="session")
-def postgres_server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Databases:
-    """The one PostgreSQL of the whole run, which is not to be stopped: its databases."""
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which the processes of the test run meet."""
     mine = tmp_path_factory.getbasetemp()
-    run = mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+    return mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
+
+
+@pytest.fixture(scope="session")
+def postgres_server(request: pytest.FixtureRequest, run_folder: Path) -> Databases:
+    """The one PostgreSQL of the whole run, which is not to be stopped: its databases."""
     used = ExitStack()
     # not at the end of a test: it waits for the other processes, for longer than a test may take
     request.config.add_cleanup(used.close)
-    return used.enter_context(shared_postgres(run))
+    return used.enter_context(shared_postgres(run_folder))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from support.client import Record, encoded
 from support.databases import FreshDatabase
+from support.effort import examples
 from support.mirror import Mirror
 from support.office import Company
 from support.refusals import refusal
@@ -223,7 +224,7 @@ CHANGES = st.lists(
 
 
 @settings(
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -3,13 +3,14 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.effort import examples
 from support.office import Company
 from support.searches import SEARCHES, TEXTS, Search
 from support.service import Service
 
 # Records are loaded for each example, so one brings several searches.
 many = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -27,6 +27,7 @@ from support.batches import documents, replies
 from support.client import Record, encoded, page, record, tag_of
 from support.contract import assert_follows, without_control
 from support.courses import Received, Stage, entries, made_key, outcomes, staged
+from support.effort import examples
 from support.evaluator import Operand
 from support.mirror import Mirror
 from support.model import KINDS, CompanyModel, Entry, Outcome, Refused, Values, Write
@@ -333,5 +334,7 @@ def test_the_service_does_what_the_model_does(service: Service) -> None:
 
     run_state_machine_as_test(
         OfService,
-        settings=settings(max_examples=50, stateful_step_count=50, deadline=None, derandomize=True),
+        settings=settings(
+            max_examples=examples(50), stateful_step_count=50, deadline=None, derandomize=True
+        ),
     )

@@ -6,6 +6,7 @@ from auth.forge import AUDIENCE, ISSUER, NOW, Desk
 from comptoir.auth import Authenticator, TokenVerifier, VerifiedToken
 from comptoir.auth.authenticator import MAX_TOKEN_BYTES
 from comptoir.errors import INVALID_CREDENTIALS, Refusal
+from support.effort import examples
 
 
 class CountingVerifier(TokenVerifier):
@@ -149,7 +150,7 @@ def test_the_token_used_longest_ago_makes_room(desk: Desk, verifier: CountingVer
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -12,6 +12,7 @@ from auth.forge import AUDIENCE, COMPANY, ISSUER, JSON, NOW, Desk, new_key, unsi
 from comptoir.auth import Principal, Scope, TokenVerifier
 from comptoir.auth.tokens import CLOCK_SKEW
 from comptoir.errors import INVALID_CREDENTIALS, OperatorError, Refusal
+from support.effort import examples
 
 HOUR = timedelta(hours=1)
 
@@ -379,7 +380,7 @@ claim_names = st.sampled_from(
     ["iss", "aud", "sub", "exp", "iat", "nbf", "jti", "scope", "companies"]
 )
 few = settings(
-    max_examples=150,
+    max_examples=examples(150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -1,6 +1,5 @@
 """`comptoir serve`, as a process of its own."""
 
-import os
 import shutil
 import signal
 import socket
@@ -12,16 +11,14 @@ import msgspec
 import pytest
 
 from cli.command import Command
+from support.effort import go_without
 
 
 @pytest.fixture
 def curl() -> str:
     found = shutil.which("curl")
     if found is None:
-        reason = "install the package curl"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        go_without("install the package curl")
     return found
 
 

@@ -8,6 +8,7 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from support.locks import held_alone
 from support.office import Company
 from support.programs import finished, node
 from support.server import Server
@@ -48,14 +49,15 @@ def sap_cloud_sdk(company: Company, folder: Path, variables: Mapping[str, str]) 
     run = node()
     content = company.get("$metadata", headers={"Accept": "application/xml"}).content
     # it takes long, and what one document gives is the same whatever the database
-    made = folder / f"{crc32(content):08x}"
+    made = folder / f"sap-cloud-sdk-{crc32(content):08x}"
     generated, document = made / "generated", made / "comptoir.edmx"
-    if not made.exists():
-        made.mkdir()
-        (made / "node_modules").symlink_to(run.packages, target_is_directory=True)
-        generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
-        document.write_bytes(content)
-        run.run(generator, "--transpile", "--input", document, "--outputDir", generated)
+    with held_alone(made.with_suffix(".lock")):
+        if not made.exists():
+            made.mkdir()
+            (made / "node_modules").symlink_to(run.packages, target_is_directory=True)
+            generator = run.packages / "@sap-cloud-sdk" / "generator" / "dist" / "cli.js"
+            document.write_bytes(content)
+            run.run(generator, "--transpile", "--input", document, "--outputDir", generated)
     return run.run(HERE / "sap_cloud_sdk.mjs", generated / "comptoir", **variables)
 
 
@@ -63,19 +65,13 @@ Client = Callable[[Company, Path, Mapping[str, str]], str]
 CLIENTS: Mapping[str, Client] = {"python-odata": python_odata, "SAP Cloud SDK": sap_cloud_sdk}
 
 
-@pytest.fixture(scope="session")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what is generated for clients."""
-    return tmp_path_factory.mktemp("generated")
-
-
 @pytest.fixture(scope="module", params=CLIENTS)
-def report(request: pytest.FixtureRequest, server: Server, generated: Path) -> Report:
+def report(request: pytest.FixtureRequest, server: Server, run_folder: Path) -> Report:
     """What each of the clients got from a company of its own."""
     company = server.new_company()
     company.load("contactsExt", *map(_person, range(PEOPLE)))
     variables = {"BASE": server.base_url, "COMPANY": company.root, "TOKEN": company.token}
-    told = CLIENTS[request.param](company, generated, variables)
+    told = CLIENTS[request.param](company, run_folder, variables)
     return msgspec.json.decode(told, type=Report)
 
 

@@ -25,6 +25,7 @@ from conftest import stock
 from contract.document import Document, pointed
 from contract.queries import BATCHES, OPTIONS, found_at
 from support.databases import ON_SQLITE
+from support.effort import examples
 from support.office import Company
 from support.server import Server
 
@@ -33,7 +34,7 @@ pytestmark = ON_SQLITE
 Operation = APIOperation[OperationParameter, ResponsesContainer[object], object, BaseSchema]
 Request = Case[Operation]
 
-EXAMPLES = 3
+EXAMPLES = examples(3)
 """Requests of each mode for each path and method."""
 
 REPEATABLE = {"Repeatability-Request-ID", "Repeatability-First-Sent"}

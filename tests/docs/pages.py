@@ -6,8 +6,10 @@ promises what that one prints: `…` stands for what was left out, and ids, tags
 which differ from run to run, are compared as such.
 """
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,13 +67,15 @@ def steps(page: Path) -> list[Step]:
 def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """Run a session in one shell and give what each step prints, errors among it."""
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)
+    # where python3 is a script that chooses among several, each call of it would take a while
+    path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
         ["sh"],
         input=script,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
-        env=environment,
+        env={**environment, "PATH": path},
         text=True,
         timeout=100,
         check=False,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from docs.pages import DOCS, keeps_promise, run, steps
+from support.effort import go_without
 from support.postgres import ADMINISTRATOR, ROLE, Postgres
-from support.programs import go_without
 
 PAGE = DOCS / "how-to" / "postgresql.md"
 

@@ -1,6 +1,5 @@
 """Dozens of writers in several processes, and one who follows the change log beside them."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,13 +15,14 @@ from comptoir.config import Settings
 from comptoir.store.ledger import Change
 from postgres.conftest import migrated
 from support.client import record, tag_of
+from support.effort import IN_CI
 from support.office import Company
 from support.patience import until
 from support.postgres import Databases
 from support.server import Server
 
 WRITERS = 64
-SECONDS = 30 if os.environ.get("CI") == "true" else 3
+SECONDS = 30 if IN_CI else 3
 
 Written = tuple[int, str, str]
 """What a change is known by: its number, the record's key, the verb."""

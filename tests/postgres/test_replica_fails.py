@@ -7,7 +7,6 @@ from time import monotonic
 from typing import Literal
 
 import asyncpg
-import httpx
 import msgspec
 import pytest
 
@@ -21,6 +20,7 @@ from support.replicas import READ_ONLY, counted, outcomes, token
 from support.server import Server
 from support.service import Service
 from support.standby import Standby
+from support.wire import http_client
 
 UNHURT_SECONDS = 3
 """Within this a read must be answered, whatever has become of the replica."""
@@ -197,7 +197,7 @@ def test_a_page_goes_on_when_the_replica_dies_within_it(pair: Pair, tmp_path: Pa
             "$orderby=number",
             headers={"Prefer": "maxpagesize=5000", **READ_ONLY},
         )
-        with httpx.Client() as client:
+        with http_client() as client:
             response = client.send(request, stream=True)
             pieces = response.iter_raw()
             begun = next(pieces)

@@ -13,6 +13,7 @@ from comptoir.request.expression import (
     walk,
 )
 from comptoir.request.path import KeyPart, parse_path
+from support.effort import examples
 from support.syntax import refusal_of
 
 
@@ -163,7 +164,7 @@ REFERENCES = st.lists(
 ).map(" and ".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(REFERENCES, st.dictionaries(st.sampled_from("abc"), REFERENCES))
 def test_what_is_resolved_has_no_aliases_left_and_keeps_the_limits(
     text: str, aliases: dict[str, str]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from comptoir.errors import Refusal
 from comptoir.request.compute import ComputeItem, parse_compute, print_compute
 from comptoir.request.expression import ExpressionLimits, parse_expression
+from support.effort import examples
 from support.syntax import malformed, reads_back, unsupported
 
 
@@ -68,7 +69,7 @@ def test_limits_hold_for_all_items_together() -> None:
 PIECES = ["a", " as ", ",", "1", " add ", "(", ")", "'x'", "as", " ", "b", "f("]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=12).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_compute, lambda each: print_compute(parse_compute(each)), text, "$compute")

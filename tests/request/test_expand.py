@@ -16,6 +16,7 @@ from comptoir.request.expand import (
 )
 from comptoir.request.expression import parse_expression
 from comptoir.request.options import parse_options, query_string
+from support.effort import examples
 from support.syntax import malformed, reads_back, unsupported
 
 
@@ -223,7 +224,7 @@ nested_options = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(items_of(nested_options))
 def test_printed_items_read_as_the_same_items(items: tuple[ExpandItem, ...]) -> None:
     limits = ExpandLimits(items=1000, depth=50)
@@ -234,7 +235,7 @@ PIECES = ["a", "b", "(", ")", ";", ",", "$expand=", "$filter=", "$top=", "1", "'
 PIECES += ["/$count", "*", "levels=", "max", " ", "$search=", "\\", "@p=", "c eq 'x'"]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_expand, lambda each: print_expand(parse_expand(each)), text, "$expand")

@@ -16,6 +16,7 @@ from comptoir.request.options import (
     query_options,
     query_string,
 )
+from support.effort import examples
 from support.syntax import refusal_of
 
 TEXTS = ["filter", "orderby", "skiptoken", "deltatoken", "select", "expand", "search", "compute"]
@@ -207,7 +208,7 @@ aliases = st.dictionaries(
 ).map(lambda held: tuple(held.items()))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(many, aliases)
 def test_printed_options_read_as_the_same_options(
     held: dict[str, object], aliases: tuple[tuple[str, str], ...]
@@ -216,7 +217,7 @@ def test_printed_options_read_as_the_same_options(
     assert parse_options(query_string(options).encode().decode("latin-1")) == options
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.characters(max_codepoint=255)))
 def test_any_query_is_read_or_refused(query: str) -> None:
     for text in (query, f"$filter={query}", f"@p={query}", f"$top={query}"):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.path import KeyPart, Segment, parse_path
+from support.effort import examples
 from support.syntax import refusal_of
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
@@ -167,7 +168,7 @@ def test_a_long_path_is_answered(piece: str) -> None:
         assert refusal is None or len(refusal.message) < 300
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from("a/'(),=%2@1 $."), max_size=14).map("".join)))
 def test_any_path_is_read_or_refused(path: str) -> None:
     refusal = refusal_of(parse_path, path)

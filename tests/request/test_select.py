@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.request.select import SelectItem, parse_select, print_select
+from support.effort import examples
 from support.syntax import malformed, reads_back, unsupported
 
 
@@ -71,7 +72,7 @@ def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: st
     unsupported(parse_select, text, "$select", named)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from("a b,/*.$@('é;)"), max_size=12).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_select, lambda each: print_select(parse_select(each)), text, "$select")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from comptoir.request.pattern import PatternFault, compiled_pattern
 from comptoir.sql.patterns import as_regex
+from support.effort import examples
 from support.functions import OnPostgres
 
 ONES = (
@@ -35,7 +36,7 @@ TEXT = st.text("ab1-]é😀\n\r\u2028 .*\\A_", max_size=8)
 TEXTS = ["", "a", "b", "ab", "ba", "aab", "\n", "a\n", "\na", "é", "😀", "a b1"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(PATTERN, st.lists(TEXT, max_size=6))
 @example("(^|,)a(,|$)", [",a", "a,", "ba"])
 @example("(?:^a|b$)*", [])

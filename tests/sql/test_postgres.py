@@ -14,6 +14,7 @@ from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.sql.functions import SQLITE
 from comptoir.sql.postgres import POSTGRES
+from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases
 
@@ -177,7 +178,7 @@ NULLABLE = {"endswith_text": 0, "substring_written": 1}
 APART = {"fold", "matchespattern", "present", "group_freely"}
 """What has tests of its own, since the two need not say the same."""
 
-drawn = settings(max_examples=40, deadline=None)
+drawn = settings(max_examples=examples(40), deadline=None)
 
 
 def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:

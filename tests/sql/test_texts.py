@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from comptoir.plan.searches import fold
 from comptoir.sql.routines import SEPARATOR
+from support.effort import examples
 from support.functions import OnPostgres
 
 ROW = 1_000
@@ -48,7 +49,7 @@ def test_every_blank_is_trimmed_and_nothing_else(postgres: OnPostgres) -> None:
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(st.lists(TEXT, min_size=1, max_size=20))
     @example(["ΔΣ", "Σ", "ΔΣΣ", "ΔΣ.Δ", "Δ.Σ", "ΔΣ'", "Σ\u0301", "a\u0345Σ\u0345", "aΣ-", "aΣ😀b"])
     def check(texts: list[str]) -> None:
@@ -57,7 +58,7 @@ def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> No
     check()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example([f"a{SEPARATOR}b", "c"])
 @example(["İ", "ß"])
@@ -70,7 +71,7 @@ def test_folded_texts_are_parted_by_what_none_of_them_holds(
     assert folded.split(SEPARATOR) == [fold(text) for text in texts]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXT, TEXT)
 @example("a%b", "%")
 @example("ab", "_")

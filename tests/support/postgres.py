@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import asyncpg
 
+from support.locks import held_alone, held_with_others
 from support.patience import until
 from support.postgres_programs import Programs, postgres_programs
 
@@ -139,7 +140,7 @@ class Databases:
     def once(self, name: str, fill: Callable[[str], None]) -> str:
         """The URL of a database that is filled when it is first asked for, by any process."""
         filled = self.place.folder / name
-        with _held(self.place.folder / f"{name}.lock", fcntl.LOCK_EX):
+        with held_alone(self.place.folder / f"{name}.lock"):
             if not filled.exists():
                 self._create(name, "template0")
                 fill(self.url(name))
@@ -205,7 +206,7 @@ class Postgres(Databases):
         super().__init__(Place(folder, 0, uuid4().hex), found.reachable(folder))
         self._process: subprocess.Popen[bytes] | None = None
         self.place.users.touch()
-        self._users = _held(self.place.users, fcntl.LOCK_SH)
+        self._users = held_with_others(self.place.users)
         self._post_guard()
         self._initialize({**PLAIN, **({} if durable else QUICK), **(settings or {})})
 
@@ -347,7 +348,7 @@ def shared_postgres(run: Path) -> Iterator[Databases]:
     the first one is killed, the guard does.
     """
     known = run / "postgres.txt"
-    with _held(run / "postgres.lock", fcntl.LOCK_EX):
+    with held_alone(run / "postgres.lock"):
         joined = _joined(known)
         if joined is None:
             server = Postgres()
@@ -365,20 +366,13 @@ def _joined(known: Path) -> tuple[Place, IO[str]] | None:
     try:
         place = Place.of(known.read_text())
         # waits for a guard that is about to stop the server
-        users = _held(place.users, fcntl.LOCK_SH)
+        users = held_with_others(place.users)
     except FileNotFoundError:
         return None
     if place.data.exists():
         return place, users
     users.close()
     return None
-
-
-def _held(path: Path, mode: int) -> IO[str]:
-    """A file whose lock is held until it is closed, or the process is gone."""
-    file = path.open("a" if mode == fcntl.LOCK_EX else "r")
-    fcntl.flock(file, mode)
-    return file
 
 
 def open_folder(programs: Programs) -> Path:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from support.programs import go_without
+from support.effort import go_without
 
 CHOSEN = "POSTGRES_PROGRAMS"
 """The environment variable that names the folder of programs to take, whatever else is there."""

@@ -10,9 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
 
-import pytest
+from support.effort import go_without
 
 _NODE_SECONDS = 60
 
@@ -65,9 +64,3 @@ def finished(command: list[str], variables: Mapping[str, str], seconds: float) -
     )
     assert ended.returncode == 0, ended.stderr + ended.stdout
     return ended.stdout
-
-
-def go_without(message: str) -> NoReturn:
-    if os.environ.get("CI") == "true":
-        pytest.fail(message)
-    pytest.skip(message)

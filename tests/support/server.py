@@ -19,6 +19,7 @@ from comptoir.config import Settings, environment_name
 from support.client import Client
 from support.office import Company, Office
 from support.tokens import Tokens
+from support.wire import http_client
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -46,7 +47,7 @@ class Server:
         self.log = folder / "server.log"
         self._command = (*wrapper, *COMMAND)
         self._runner = asyncio.Runner()
-        self._http = httpx.Client(timeout=30)
+        self._http = http_client()
         self._started: subprocess.Popen[str] | None = None
         self.base_url = ""
         self.start()

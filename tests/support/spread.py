@@ -9,6 +9,7 @@ from typing import Self
 import httpx
 
 from support.server import Server
+from support.wire import http_client
 
 PATIENCE_SECONDS = 30
 
@@ -21,7 +22,7 @@ class Spread:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while len(held) < server.settings.workers or min(map(len, held.values())) < connections:
             assert time.monotonic() < deadline, f"only {list(held)} take connections"
-            client = httpx.Client(timeout=30, limits=httpx.Limits(max_connections=1))
+            client = http_client(connections=1)
             answer = client.get(server.origin.root + "/healthz")
             mine = held.setdefault(process_of(answer), [])
             if len(mine) < connections:

@@ -1,10 +1,22 @@
-"""HTTP/1.1 by hand, for what no client would send."""
+"""HTTP/1.1 over sockets: a plain client, and by hand what no client would send."""
 
 import socket
+import ssl
 from contextlib import suppress
 from http.client import HTTPResponse
 
 import httpx
+
+_TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def http_client(connections: int | None = None) -> httpx.Client:
+    """A client for plain HTTP, with so many connections at most; it has no use for TLS.
+
+    Unless told otherwise, each client of httpx reads all the certificates that the machine trusts.
+    """
+    limits = httpx.Limits(max_connections=connections)
+    return httpx.Client(timeout=30, limits=limits, verify=_TRUSTING_NOBODY)
 
 
 def ask(connection: socket.socket, request: bytes) -> httpx.Response:

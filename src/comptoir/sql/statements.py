@@ -1,6 +1,7 @@
 """All statements of one dialect, over one model."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
@@ -36,14 +37,16 @@ class Statements:
     copying: CopyStatements
 
 
+@cache
 def sqlite_statements(model: Model) -> Statements:
-    """The statements for SQLite."""
+    """The statements for SQLite, compiled once for all stores of a process."""
     compiler = SQLiteDialect(paramstyle="qmark")
     return _statements(model, Dialect(compiler, SQLITE, TrigramIndex(compiler), constant(-1)))
 
 
+@cache
 def postgres_statements(model: Model) -> Statements:
-    """The statements for PostgreSQL."""
+    """The statements for PostgreSQL, compiled once for all stores of a process."""
     compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
     return _statements(model, Dialect(compiler, POSTGRES, LikenessIndex(), arrays=True))
 
