@@ -1,5 +1,6 @@
 """What the scenarios stand on: a database, a service over it, a company in that."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,6 +20,12 @@ from support.specimen import WITH_SPECIMENS
 
 # the service is started more than a hundred times: compiled anew, each start takes a fifth longer
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests out of the search for garbage: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

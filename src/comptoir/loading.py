@@ -23,7 +23,7 @@ from comptoir.plan.load import (
 )
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.plan.target import Company
-from comptoir.request.tabular import ROWS_PER_CHUNK, Chunk, FileFault, Source
+from comptoir.request.tabular import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
 from comptoir.store.protocol import Store
 
 FAULTS_KEPT = 20
@@ -64,10 +64,13 @@ class LoadReport(msgspec.Struct):
 class _Part(msgspec.Struct, frozen=True):
     """Some rows of a source: how many, which of them fit their columns, what is wrong with others.
 
+    `length` is about how many bytes their texts have.
+
     `rows` is None where no column could be bound.
     """
 
     size: int
+    length: int
     rows: LoadRows | None
     faults: list[LoadFault]
 
@@ -133,7 +136,7 @@ class Loader:
                 else:
                     rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
                     faults += refused
-            part = _Part(chunk.size, rows, faults)
+            part = _Part(chunk.size, chunk.length, rows, faults)
             if kept is not None:
                 kept.append(part)
             yield part
@@ -249,13 +252,15 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
 def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
     """Parts put together to what one transaction writes."""
     unit: list[_Part] = []
-    size = 0
+    size = length = 0
     for part in parts:
-        if unit and size + part.size > ROWS_PER_CHUNK:
+        fits = size + part.size <= ROWS_PER_CHUNK and length + part.length <= BYTES_PER_CHUNK
+        if unit and not fits:
             yield unit
-            unit, size = [], 0
+            unit, size, length = [], 0, 0
         unit.append(part)
         size += part.size
+        length += part.length
     if unit:
         yield unit
 

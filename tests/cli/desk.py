@@ -60,11 +60,11 @@ class Desk:
 
         return self._with_store(work)
 
-    def load_measured(self, path: Path) -> tuple[LoadReport, int]:
+    def load_measured(self, path: Path, *, keep_good: bool = False) -> tuple[LoadReport, int]:
         """Load a file, and tell the most bytes that Python held meanwhile."""
         tracemalloc.start()
         try:
-            report = self.load_file(path)
+            report = self.load_file(path, keep_good=keep_good)
             return report, tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -56,3 +56,16 @@ def test_a_fault_in_parquet_is_told(desk: Desk, tmp_path: Path) -> None:
     assert reasons(desk.load_file(path)) == [
         "2: creditLimit: holds 5 digits after the point, and is never rounded. Send fewer digits."
     ]
+
+
+def test_long_texts_do_not_gather_in_memory(desk: Desk) -> None:
+    """They are read and written some megabytes at a time, however few rows that is."""
+    keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(400)]
+    texts = [f"{at:04}" * 25_000 for at in range(400)]
+    path = desk.folder / "ItemProductTextLongContentsExt.parquet"
+    parquet.write_table(pyarrow.table({"systemId": keys, "base64Text": texts}), path)
+    length = sum(map(len, texts))
+    texts.clear()
+    report, peak = desk.load_measured(path)
+    assert report.inserted == 400
+    assert peak < length

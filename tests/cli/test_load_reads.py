@@ -22,6 +22,9 @@ NDJSON = (
     '"taxLiable":false,"blocked":"","lastModifiedDateTime":"0001-01-01T00:00:00Z"}\n'
 )
 ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
+LONG_TEXTS = 400
+"""So many of a hundred thousand characters are more than what is held of them at a time."""
+
 ANSWER = (
     '{"@odata.context": "x", "@odata.count": 2, "value": '
     + ARRAY.replace('{"id"', '{"@odata.etag": "W/\\"1\\"", "id"')
@@ -117,10 +120,25 @@ def test_a_long_array_is_read_in_blocks(desk: Desk) -> None:
     assert (reasons(report), report.inserted) == ([], 200)
 
 
-def test_long_texts_do_not_gather_in_memory(desk: Desk) -> None:
-    text = "QUJD" * 200_000
-    content = "systemId,base64Text\n" + "".join(
-        f"00000000-0000-4000-8000-{at:012},{text}\n" for at in range(120)
-    )
-    report = desk.load("ItemProductTextLongContentsExt.csv", content)
-    assert (reasons(report), report.inserted) == ([], 120)
+@pytest.mark.parametrize(
+    ("suffix", "head", "row", "end"),
+    [
+        ("csv", "systemId,base64Text\n", "{},{}\n", ""),
+        ("ndjson", "", '{{"systemId":"{}","base64Text":"{}"}}\n', ""),
+        ("json", "[0", ',{{"systemId":"{}","base64Text":"{}"}}', "]"),
+    ],
+    ids=["csv", "ndjson", "json"],
+)
+def test_long_texts_do_not_gather_in_memory(
+    desk: Desk, suffix: str, head: str, row: str, end: str
+) -> None:
+    """They are read, checked and written some megabytes at a time, however few rows that is."""
+    path = desk.folder / f"ItemProductTextLongContentsExt.{suffix}"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(head)
+        for at in range(LONG_TEXTS):
+            file.write(row.format(f"00000000-0000-4000-8000-{at:012}", f"{at:04}" * 25_000))
+        file.write(end)
+    report, peak = desk.load_measured(path, keep_good=True)
+    assert report.inserted == LONG_TEXTS
+    assert peak < path.stat().st_size

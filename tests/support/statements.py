@@ -15,9 +15,11 @@ def traced() -> Iterator[list[str]]:
     statements: list[str] = []
     with ExitStack() as ends:
         for each in gc.get_objects():
-            if isinstance(each, sqlite3.Connection):
+            # there are very many, and asyncpg answers slowly what is an instance of its connections
+            lineage = type(each).__mro__
+            if sqlite3.Connection in lineage:
                 _trace_sqlite(each, statements, ends)
-            elif isinstance(each, Connection) and not each.is_closed():
+            elif Connection in lineage and not each.is_closed():
                 _trace_postgres(each, statements, ends)
         yield statements
 

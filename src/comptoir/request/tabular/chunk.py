@@ -26,7 +26,8 @@ class Chunk(msgspec.Struct, frozen=True):
     `lines` are where the rows begin in the file, from 1; in a JSON array or a Parquet file they
     count the records. `text` is whether cells are texts, in which an empty one is no value, or
     JSON values. `head` is the line that names the columns, None where each record names its own.
-    `broken` are the lines among them that could not be read.
+    `broken` are the lines among them that could not be read. `length` is about how many bytes its
+    texts have, 0 where they are short.
     """
 
     columns: tuple[str, ...]
@@ -34,6 +35,7 @@ class Chunk(msgspec.Struct, frozen=True):
     rows: Sequence[Sequence[Json]]
     text: bool
     head: int | None
+    length: int
     broken: Sequence[BrokenLine] = ()
 
     @property

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from importlib import import_module
 from pathlib import Path
 
-from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
+from comptoir.request.tabular.chunk import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
 
 
 def read_parquet(path: Path) -> Iterator[Chunk]:
@@ -22,13 +22,17 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
         with parquet.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
             if not file.metadata.num_rows:
-                yield Chunk(names, (), (), text=True, head=0)
-            for batch in file.iter_batches(ROWS_PER_CHUNK):
+                yield Chunk(names, (), (), text=True, head=0, length=0)
+            groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
+            # where rows are the longest, before compression
+            length = 1 + max((each.total_byte_size // each.num_rows for each in groups), default=0)
+            at_once = max(1, min(ROWS_PER_CHUNK, BYTES_PER_CHUNK // length))
+            for batch in file.iter_batches(at_once):
                 columns = [[_text(cell) for cell in column.to_pylist()] for column in batch]
                 lines = range(read + 1, read + batch.num_rows + 1)
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
-                yield Chunk(names, lines, rows, text=True, head=0)
+                yield Chunk(names, lines, rows, text=True, head=0, length=length * batch.num_rows)
     except arrow.ArrowException as fault:
         reason = " ".join(str(fault).split())
         raise FileFault(0, f"the file is not Parquet: {reason[:200]}.") from None

@@ -91,7 +91,7 @@ def _chunks(records: Iterable[Record]) -> Iterator[Chunk]:
             names = tuple([name for name in record if "@" not in name])
         full = len(rows) + len(broken) == ROWS_PER_CHUNK or size > BYTES_PER_CHUNK
         if full or (rows and isinstance(record, dict) and names != columns):
-            yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
+            yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
             lines, rows, broken, size = [], [], [], 0
         size += length
         if isinstance(record, dict):
@@ -105,7 +105,7 @@ def _chunks(records: Iterable[Record]) -> Iterator[Chunk]:
             broken.append(BrokenLine(line, reason))
     if not found:
         raise FileFault(0, "the file is empty; it must hold at least one record.")
-    yield Chunk(columns, lines, rows, text=False, head=None, broken=broken)
+    yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
 
 
 class _ArrayReader:

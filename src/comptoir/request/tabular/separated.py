@@ -16,7 +16,7 @@ from comptoir.request.tabular.encoding import not_utf8
 
 _LARGEST_CELL = 64 << 20
 _OTHER_SEPARATORS = ";\t|"
-_ROWS_PER_LOOK = 50
+_ROWS_PER_LOOK = 8
 """After how many rows the bytes that they took are looked at."""
 
 
@@ -41,17 +41,21 @@ def read_csv(path: Path) -> Iterator[Chunk]:
                 elif row:
                     broken.append(_of_other_width(first, row, columns))
                 held = len(rows) + len(broken)
-                if held == ROWS_PER_CHUNK or (
-                    held % _ROWS_PER_LOOK == 0 and file.tell() - begun > BYTES_PER_CHUNK
-                ):
-                    yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
+                if held % _ROWS_PER_LOOK:
+                    continue
+                length = file.tell() - begun
+                if held >= ROWS_PER_CHUNK or length > BYTES_PER_CHUNK:
+                    yield Chunk(
+                        columns, lines, rows, text=True, head=1, length=length, broken=broken
+                    )
                     lines, rows, broken = [], [], []
-                    begun = file.tell()
+                    begun += length
+            length = file.tell() - begun
+            yield Chunk(columns, lines, rows, text=True, head=1, length=length, broken=broken)
         except csv.Error as fault:
             raise FileFault(line + 1, f"the line is not CSV: {fault}.") from None
         except UnicodeDecodeError:
             raise not_utf8(path) from None
-        yield Chunk(columns, lines, rows, text=True, head=1, broken=broken)
 
 
 def _columns(reader: Iterator[list[str]]) -> tuple[str, ...]:

@@ -108,4 +108,4 @@ class TableSource:
         while part := list(islice(rows, ROWS_PER_CHUNK)):
             lines = range(done + 1, done + len(part) + 1)
             done += len(part)
-            yield Chunk(self._columns, lines, part, text=True, head=0)
+            yield Chunk(self._columns, lines, part, text=True, head=0, length=0)
