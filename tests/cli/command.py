@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from comptoir.cli import main
 from comptoir.store.sqlite.connection import database_path
+from support.starting import Process
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"
@@ -112,20 +113,13 @@ class Command:
         return self.here(*arguments).fault()
 
     @contextmanager
-    def started(self, *arguments: str | Path) -> Iterator[subprocess.Popen[bytes]]:
+    def started(self, *arguments: str | Path) -> Iterator[Process]:
         """A command that goes on; whatever is left of it at the end is killed."""
-        with subprocess.Popen(
-            self.arguments(*arguments),
-            env=self.environment,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as process:
+        with Process([str(each) for each in arguments], self.environment, self.folder) as process:
             try:
                 yield process
             finally:
-                if process.poll() is None:
-                    process.kill()
+                process.kill()
 
 
 def _written(stream: TextIOWrapper) -> str:

@@ -2,13 +2,13 @@
 
 import select
 import signal
-from subprocess import Popen
 
 import msgspec
 import pytest
 
 from cli.command import COMPANY, Command
 from cli.desk import Desk
+from support.starting import Process
 
 
 def load_items(desk: Desk, first: int, last: int) -> None:
@@ -58,8 +58,6 @@ def test_following_tells_what_comes_and_ends_cleanly(
         assert numbers(read(process, 3)) == [3, 4, 5]
         process.send_signal(number)
         assert process.wait() == 0
-        assert process.stdout is not None
-        assert process.stderr is not None
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
 
 
@@ -67,8 +65,6 @@ def test_following_ends_when_nobody_reads_any_more(ready: Command, desk: Desk) -
     load_items(desk, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
         read(process, 1)
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.close()
         assert process.wait() == 0
         assert process.stderr.read() == b""
@@ -78,8 +74,6 @@ def test_a_reader_who_has_enough_is_no_error(ready: Command, desk: Desk) -> None
     load_items(desk, 1, 5_000)
     with ready.started("changes", "--company", COMPANY) as process:
         read(process, 1)
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.close()
         assert process.wait() == 0
         assert process.stderr.read() == b""
@@ -89,9 +83,8 @@ def test_a_number_below_nought_is_refused(ready: Command) -> None:
     assert "--since" in ready.fault("changes", "--company", COMPANY, "--since", "-1")
 
 
-def read(process: "Popen[bytes]", count: int) -> list[bytes]:
+def read(process: Process, count: int) -> list[bytes]:
     """The next lines; a line that does not come within seconds fails the test."""
-    assert process.stdout is not None
     lines: list[bytes] = []
     for _ in range(count):
         if not lines:

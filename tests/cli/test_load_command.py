@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,9 @@ from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.store.protocol import Store
 from support.databases import run_sql
+from support.starting import Process
 
-CUSTOMERS = 20_000
+CUSTOMERS = 12_000
 """Enough that a load is not done when its first part is seen."""
 
 NOTHING = "0 inserted, 0 updated, 0 unchanged"
@@ -145,7 +145,7 @@ def names_in(url: str, company_id: str) -> list[object]:
     return [name for (name,) in rows]
 
 
-def wait_for_a_part(command: Command, process: "subprocess.Popen[bytes]") -> None:
+def wait_for_a_part(command: Command, process: Process) -> None:
     """Return when some of what the process loads is written."""
 
     async def opened() -> Store:
@@ -167,7 +167,6 @@ def test_an_interrupted_load_goes_on_and_doubles_nothing(ready: Command, number:
         wait_for_a_part(ready, process)
         os.kill(process.pid, number)
         assert process.wait() != 0
-        assert process.stderr is not None
         said = process.stderr.read()
     assert said == (b"" if number == signal.SIGKILL else b"comptoir: interrupted.\n")
     part = len(names_in(ready.url, COMPANY))

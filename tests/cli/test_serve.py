@@ -5,13 +5,13 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from subprocess import Popen
 
 import msgspec
 import pytest
 
 from cli.command import Command
 from support.effort import go_without
+from support.starting import Process
 
 
 @pytest.fixture
@@ -22,8 +22,7 @@ def curl() -> str:
     return found
 
 
-def lines_of(process: "Popen[bytes]") -> Iterator[str]:
-    assert process.stdout is not None
+def lines_of(process: Process) -> Iterator[str]:
     for line in process.stdout:
         yield line.decode().rstrip("\n")
 
@@ -34,7 +33,7 @@ def pasted(command: str) -> dict[str, str]:
     return record
 
 
-def ready_lines(process: "Popen[bytes]") -> list[str]:
+def ready_lines(process: Process) -> list[str]:
     """What a quickstart prints until the service can be used."""
     lines: list[str] = []
     for line in lines_of(process):

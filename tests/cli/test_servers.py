@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,12 +245,9 @@ def test_serve_refuses_what_waiting_does_not_mend(
 def test_serve_waits_for_a_server_that_is_not_up(command: Command, tmp_path: Path) -> None:
     url = f"postgresql://me:hush@/x?host={tmp_path}"
     with command.started("serve", "--port", "0", "--database", url) as process:
-        assert process.stderr is not None
-        assert process.stdout is not None
         warning = process.stderr.readline().decode()
         greeting = process.stdout.readline().decode()
         ready = httpx.get(urljoin(greeting.removeprefix("Serving ").strip(), "/readyz"))
-        process.terminate()
-        process.communicate()
+        process.send_signal(signal.SIGTERM)
     assert warning.startswith("WARNING: cannot use the database postgresql://me:***@/x?host=")
     assert ready.status_code == 503

@@ -7,6 +7,7 @@ import pytest
 from comptoir.config import Settings
 from postgres.conftest import migrated
 from process.test_durability import check_log, check_work
+from support.effort import IN_CI
 from support.postgres import Postgres
 from support.server import Server
 from support.writers import Work, Writers
@@ -23,7 +24,7 @@ def test_kills_of_the_database_lose_no_acknowledged_write(tmp_path: Path) -> Non
         with Server(settings, tmp_path) as server:
             company = server.new_company()
             done: list[Work] = []
-            for number, acknowledged in enumerate((1, 40, 150)):
+            for number, acknowledged in enumerate((1, 40, 150) if IN_CI else (1, 60)):
                 writers = Writers(company, 6, f"after {number}: ")
                 writers.tally.wait_for(acknowledged)
                 postgres.kill()

@@ -1,7 +1,7 @@
 """Dozens of writers in several processes, and one who follows the change log beside them."""
 
-import subprocess
-import sys
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +20,7 @@ from support.office import Company
 from support.patience import until
 from support.postgres import Databases
 from support.server import Server
+from support.starting import Process
 
 WRITERS = 64
 SECONDS = 30 if IN_CI else 3
@@ -31,7 +32,7 @@ Written = tuple[int, str, str]
 class Follower:
     """`comptoir changes --follow`, and the lines that it has printed."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Process) -> None:
         self.lines: list[Change] = []
         self._process = process
         self._reading = Thread(target=self._read)
@@ -45,7 +46,6 @@ class Follower:
         self._reading.join()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         for line in self._process.stdout:
             held = msgspec.json.decode(line, type=dict[str, str | int])
             values = (held["number"], held["entitySet"], held["record"])
@@ -54,15 +54,13 @@ class Follower:
 
 @contextmanager
 def following(settings: Settings, company: Company) -> Iterator[Follower]:
-    command = [sys.executable, "-m", "comptoir", "changes", "--follow"]
-    command += ["--database", settings.database, "--company", company.id]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+    command = ["changes", "--follow", "--database", settings.database, "--company", company.id]
+    with Process(command, os.environ, Path()) as process:
         follower = Follower(process)
         try:
             yield follower
         finally:
-            process.terminate()
-            process.wait()
+            process.send_signal(signal.SIGTERM)
             follower.join()
 
 

@@ -1,5 +1,6 @@
 """`comptoir serve --read-database`: a replica that is none is told before anything is served."""
 
+import signal
 import socket
 from pathlib import Path
 
@@ -83,12 +84,9 @@ def test_a_replica_that_is_not_up_is_waited_for(command: Command, pair: Pair) ->
         replica = f"postgresql://me:hush@{LOOPBACK}:{reserved.getsockname()[1]}/x"
         given = ("--database", url, "--read-database", replica)
         with command.started("serve", "--port", "0", *given) as process:
-            assert process.stderr is not None
-            assert process.stdout is not None
             warning = process.stderr.readline().decode()
             greeting = process.stdout.readline().decode()
-            process.terminate()
-            process.communicate()
+            process.send_signal(signal.SIGTERM)
     assert warning.startswith("WARNING: cannot use the database postgresql://me:***@")
     assert "all reads go to the primary" in warning
     assert greeting.startswith("Serving ")

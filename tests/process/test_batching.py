@@ -137,7 +137,7 @@ def test_a_batch_that_a_stop_overtakes_tells_what_was_done(
     is_json: bool, start_server: StartServer
 ) -> None:
     """Else a client that is told to try again makes records twice."""
-    server = start_server(stop_seconds=0.5)
+    server = start_server(stop_seconds=1.0)
     company = server.new_company()
     content_type = "application/json" if is_json else MULTIPART
     body = msgspec.json.encode({"requests": ENTRIES}) if is_json else THREE.encode()

@@ -18,6 +18,7 @@ import httpx
 from comptoir.config import Settings, environment_name
 from support.client import Client
 from support.office import Company, Office
+from support.starting import Process
 from support.tokens import Tokens
 from support.wire import http_client
 
@@ -25,7 +26,7 @@ START_SECONDS = 30
 STOP_SECONDS = 10
 """Within this a stop must have ended, whatever was under way."""
 
-COMMAND = (sys.executable, "-m", "comptoir", "serve", "--port", "0")
+COMMAND = ("serve", "--port", "0")
 _GREETING = "Serving "
 
 
@@ -45,10 +46,10 @@ class Server:
         self.settings = replace(settings, workers=workers)
         self.tokens = Tokens(settings)
         self.log = folder / "server.log"
-        self._command = (*wrapper, *COMMAND)
+        self._wrapper = wrapper
         self._runner = asyncio.Runner()
         self._http = http_client()
-        self._started: subprocess.Popen[str] | None = None
+        self._started: Process | subprocess.Popen[bytes] | None = None
         self.base_url = ""
         self.start()
         self.office = Office(settings, self._runner)
@@ -56,16 +57,19 @@ class Server:
     def start(self) -> None:
         """Start, and return when the address is known."""
         with self.log.open("ab") as log:
-            self._started = subprocess.Popen(
-                self._command,
-                env=_environment(self.settings),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
+            environment = _environment(self.settings)
+            if self._wrapper:
+                self._started = subprocess.Popen(
+                    [*self._wrapper, sys.executable, "-m", "comptoir", *COMMAND],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            else:
+                self._started = Process(COMMAND, environment, Path(), errors=log, alone=True)
         assert self._process.stdout is not None
-        greeting = self._process.stdout.readline().rstrip("\n")
+        greeting = self._process.stdout.readline().decode().rstrip("\n")
         assert greeting.startswith(_GREETING), self.log.read_text()
         self.base_url = greeting.removeprefix(_GREETING)
 
@@ -79,7 +83,7 @@ class Server:
         self.kill()
 
     @property
-    def _process(self) -> subprocess.Popen[str]:
+    def _process(self) -> Process | subprocess.Popen[bytes]:
         assert self._started is not None
         return self._started
 
@@ -133,7 +137,9 @@ class Server:
         self._process.wait()
 
     def _close_pipe(self) -> None:
-        if self._process.stdout is not None:
+        if isinstance(self._process, Process):
+            self._process.close()
+        elif self._process.stdout is not None:
             self._process.stdout.close()
 
     def connect(self) -> socket.socket:

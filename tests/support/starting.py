@@ -1,0 +1,107 @@
+"""Starts the command as a process of its own, without waiting for its imports each time."""
+
+import atexit
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Self
+
+from support.forge import Order
+
+_FORGE = Path(__file__).with_name("forge.py")
+
+
+class Process:
+    """A process of `comptoir`, with what the tests use of `subprocess.Popen`.
+
+    Its output is a pipe, and so are its errors unless a file is given for them. It begins a session
+    of its own if it is to be `alone`.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path,
+        *,
+        errors: IO[bytes] | None = None,
+        alone: bool = False,
+    ) -> None:
+        order = Order(list(arguments), dict(environment), str(folder), alone)
+        self._told, theirs = socket.socketpair()
+        self.stdout, output = _pipe()
+        self.stderr, complaints = _pipe()
+        with open(os.devnull, "rb") as nothing, theirs, output, complaints:  # noqa: PTH123 - a device
+            streams = (nothing, output, complaints if errors is None else errors, theirs)
+            socket.send_fds(_forge(), [b"1"], [each.fileno() for each in streams])
+        self._told.sendall(order.written())
+        self._said = self._told.makefile("rb", buffering=0)
+        self.pid = int(self._said.readline())
+        self.returncode: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+        self.close()
+
+    def wait(self, seconds: float | None = None) -> int:
+        """The status with which it ended; raises `subprocess.TimeoutExpired`."""
+        if self.returncode is None:
+            if not select.select([self._told], [], [], seconds)[0]:
+                raise subprocess.TimeoutExpired("comptoir", seconds or 0)
+            self.returncode = int(self._said.readline())
+            self._said.close()
+            self._told.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """The status with which it ended; None while it goes on."""
+        if self.returncode is None and select.select([self._told], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Kill it without a warning."""
+        self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Close this side of its pipes."""
+        self.stdout.close()
+        self.stderr.close()
+
+
+def _pipe() -> tuple[IO[bytes], IO[bytes]]:
+    read, write = os.pipe()
+    return os.fdopen(read, "rb"), os.fdopen(write, "wb")
+
+
+@cache
+def _forge() -> socket.socket:
+    """The way to this process's forge, which ends with it."""
+    mine, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, _FORGE, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+    atexit.register(_end, mine, process)
+    return mine
+
+
+def _end(asked: socket.socket, forge: "subprocess.Popen[bytes]") -> None:
+    asked.close()
+    forge.wait()
