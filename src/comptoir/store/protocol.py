@@ -18,6 +18,9 @@ from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
 
+MANY_ROWS = 2_000
+"""From how many rows written on a store had better take stock of a table."""
+
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
 
@@ -131,6 +134,12 @@ class Store(Reads, Protocol):
 
     async def copy(self, step: CopyStep) -> None:
         """Run the unit of work of a step of a copy."""
+
+    async def take_stock(self, tables: Sequence[str]) -> None:
+        """Let the database know that much was written to some tables, so that it plans by that.
+
+        It changes no answer, and is never refused.
+        """
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The change log behind a number, in order, without gaps."""

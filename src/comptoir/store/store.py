@@ -74,7 +74,8 @@ class StatementStore(StatementReads, Store):
     def __init__(
         self, statements: Statements, reader: UnitReading, writer: Writing, open_moment: OpenMoment
     ) -> None:
-        self._following = Following(self.search_lag, self._index_some)
+        stock = partial(self.take_stock, (statements.tables.search_documents.name,))
+        self._following = Following(self.search_lag, self._index_some, stock)
         super().__init__(statements, reader, self._following.searched)
         self._units = reader
         self._writer = writer
@@ -165,6 +166,11 @@ class StatementStore(StatementReads, Store):
     @override
     async def copy(self, step: CopyStep) -> None:
         await self._next(step.company_id, partial(copy_unit, step, self._statements))
+
+    @override
+    async def take_stock(self, tables: Sequence[str]) -> None:
+        # SQLite plans by no statistics here
+        return
 
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
