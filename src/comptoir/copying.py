@@ -4,6 +4,7 @@ The source may be in use. What it holds at one moment is copied first, then what
 until nothing is left; then both sides are compared, and only then is the company seen.
 """
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.store.copying import CopyStep, TablePart
-from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,
@@ -162,6 +163,8 @@ class _Run:
             self._move(found.complete)
             if not self._report.was_complete:
                 await self._step(self._mark, reopens=True)
+                # nobody reads what is neither as it was nor as it will be
+                await asyncio.sleep(KNOWN_SECONDS)
             return not self._report.was_complete
         if found.mark is not None and not anew:
             self._move(found.mark.number)

@@ -21,6 +21,9 @@ from comptoir.store.snapshot import Snapshot
 MANY_ROWS = 2_000
 """From how many rows written on a store had better take stock of a table."""
 
+KNOWN_SECONDS = 1.0
+"""How long a store takes a company to be there without asking: as long, who takes it away waits."""
+
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
 
@@ -90,8 +93,12 @@ class Store(Reads, Protocol):
         0, whatever the replica has. Without a replica that is the store itself.
         """
 
-    async def company(self, company_id: str) -> Company | None:
-        """The company with this id, None when there is none."""
+    async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        """The company with this id, None when there is none.
+
+        It may have gone for `KNOWN_SECONDS`, or with `may_lag` for longer: then a replica is to be
+        asked, which sees for itself, and the primary need not answer.
+        """
 
     async def create_company(self, company_id: str, name: str) -> Company:
         """Add a company; raises `Refusal` (409) when the id is taken."""

@@ -26,7 +26,7 @@ from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import Reads, Store
+from comptoir.store.protocol import KNOWN_SECONDS, Reads, Store
 from comptoir.store.reads import Reading, StatementReads
 from comptoir.store.snapshot import Moment, Snapshot
 from comptoir.store.submission import UnitFactory
@@ -80,21 +80,26 @@ class StatementStore(StatementReads, Store):
         self._units = reader
         self._writer = writer
         self._open_moment = open_moment
-        self._companies: dict[str, Company] = {}
+        self._companies: dict[str, tuple[Company, float]] = {}
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
         return self
 
     @override
-    async def company(self, company_id: str) -> Company | None:
-        # a company, once there, stays; one that is not there may come at any time
+    async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        # a company goes while it is copied to here again; one that is not there may come any time
         known = self._companies.get(company_id)
-        if known is None:
-            rows = await self._rows(self._statements.service.company, company_id)
-            if rows:
-                known = self._companies[company_id] = Company(company_id, str(rows[0][0]))
-        return known
+        now = monotonic()
+        if known is not None and (may_lag or now < known[1]):
+            return known[0]
+        rows = await self._rows(self._statements.service.company, company_id)
+        if not rows:
+            self._companies.pop(company_id, None)
+            return None
+        company = Company(company_id, str(rows[0][0]))
+        self._companies[company_id] = (company, now + KNOWN_SECONDS)
+        return company
 
     @override
     async def create_company(self, company_id: str, name: str) -> Company:
