@@ -4,6 +4,7 @@ The source may be in use. What it holds at one moment is copied first, then what
 until nothing is left; then both sides are compared, and only then is the company seen.
 """
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -17,7 +18,7 @@ from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.store.copying import CopyStep, TablePart
-from comptoir.store.protocol import Store
+from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
 from comptoir.store.snapshot import (
     CHANGES,
     LOOKUP,
@@ -162,6 +163,8 @@ class _Run:
             self._move(found.complete)
             if not self._report.was_complete:
                 await self._step(self._mark, reopens=True)
+                # nobody reads what is neither as it was nor as it will be
+                await asyncio.sleep(KNOWN_SECONDS)
             return not self._report.was_complete
         if found.mark is not None and not anew:
             self._move(found.mark.number)
@@ -203,6 +206,7 @@ class _Run:
             async with self._target.snapshot() as theirs:
                 last = await theirs.last(table, self._id)
                 done = 0 if last is None else await theirs.count(table, self._id)
+            before = done
             self._report.resumed_at += done if table in self._stored else 0
             async with aclosing(ours.rows(table, self._id, last)) as slices:
                 async for rows in slices:
@@ -212,6 +216,8 @@ class _Run:
                     await self._step(self._mark, TablePart(table, rows=added, clears=clears))
                     done += len(added)
                     self._progress(f"copying {table}", done, total)
+            if done > before and done >= MANY_ROWS:
+                await self._target.take_stock((table,))
 
     def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
         """The changes that are not to be followed, since they came before the copy began."""

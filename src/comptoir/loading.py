@@ -24,7 +24,8 @@ from comptoir.plan.load import (
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.plan.target import Company
 from comptoir.request.tabular import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
-from comptoir.store.protocol import Store
+from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.store.snapshot import CHANGES
 
 FAULTS_KEPT = 20
 """How many faults of a file are reported one by one; the rest are counted."""
@@ -239,6 +240,9 @@ class Loader:
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
             self._progress("write", done, report.rows)
+        written = report.inserted + report.updated
+        if written and written + report.resumed_at >= MANY_ROWS:
+            await self._store.take_stock((entity_set.name, CHANGES))
 
 
 def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:

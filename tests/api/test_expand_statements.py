@@ -53,7 +53,9 @@ def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
     with traced() as statements:
         answer = company.get(path, query)
     assert len(answer.json()["value"]) == options["$top"], answer.text
-    return sum(each.startswith(("SELECT", "WITH")) for each in statements)
+    # whether the company is still there is asked by the clock
+    reading = [each for each in statements if "FROM companies" not in each]
+    return sum(each.startswith(("SELECT", "WITH")) for each in reading)
 
 
 @pytest.mark.parametrize(

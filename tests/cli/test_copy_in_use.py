@@ -5,6 +5,7 @@ import pytest
 from cli.pair import Pair, guid
 from comptoir.copying import ROUNDS
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
+from comptoir.store import store
 from comptoir.store.snapshot import LOOKUP, SLICE_ROWS
 from conftest import stock
 from support.client import record, tag_of
@@ -155,7 +156,7 @@ def test_writes_are_not_held_up_by_a_copy(pair: Pair, company: Company) -> None:
     assert (changed["id"], changed["city"]) == (CONTACT_ID, "Linz")
 
 
-def test_a_service_that_knew_the_company_writes_nothing_while_it_is_copied_again(
+def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
     pair: Pair, company: Company
 ) -> None:
     pair.copied(company)
@@ -168,11 +169,29 @@ def test_a_service_that_knew_the_company_writes_nothing_while_it_is_copied_again
         there.post("contactsExt", {"displayName": "New"}),
         there.patch(CONTACT, {"city": "Linz"}, "*"),
         there.delete(CONTACT, "*"),
+        there.get(CONTACT),
+        there.get("contactsExt"),
     ]
 
-    assert [each.status_code for each in refused] == [404] * 3
+    assert [each.status_code for each in refused] == [404] * 5
     assert {each.json()["error"]["code"] for each in refused} == {COMPANY_NOT_FOUND.code}
     assert kept["city"] != "Wien"
     pair.copied(company)
     pair.assert_same(company)
     assert there.record(CONTACT)["city"] == "Wien"
+
+
+def test_a_service_that_takes_the_company_to_be_there_still_writes_nothing(
+    pair: Pair, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
+    pair.copied(company)
+    there = pair.there(company)
+    there.record(CONTACT)
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    pair.stopped_at(company, "following")
+
+    assert there.get(CONTACT).status_code == 200
+    assert there.patch(CONTACT, {"city": "Linz"}, "*").status_code == 404
+    pair.copied(company)
+    pair.assert_same(company)

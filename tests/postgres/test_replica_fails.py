@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from comptoir.config import Settings
+from comptoir.store import store
 from postgres.conftest import Served
 from postgres.following import Followed, Pair
 from support.client import Page, page, values
@@ -88,6 +89,20 @@ def test_a_replica_that_hangs_delays_no_read_for_long(followed: Followed) -> Non
     with followed.standby.hung():
         reads(followed, "old")
         assert outcomes(followed.service) == {"replica": 1, "failed": 1, "paused": 4}
+
+
+@pytest.fixture
+def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a company is still there is asked for every request that may ask the primary."""
+    monkeypatch.setattr(store, "KNOWN_SECONDS", 0)
+
+
+@pytest.mark.usefixtures("always_asked")
+def test_a_replica_answers_while_the_primary_hangs(followed: Followed, pair: Pair) -> None:
+    assert followed.name(READ_ONLY) == "old"
+
+    with pair.primary.hung():
+        reads(followed, "old")
 
 
 def test_a_replica_that_was_promoted_is_not_read_from(served: Served) -> None:

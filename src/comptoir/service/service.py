@@ -16,7 +16,7 @@ from comptoir.request.options import parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
-from comptoir.service.access import reads_of
+from comptoir.service.access import READING, reads_of
 from comptoir.service.atomic import AtomicGroup
 from comptoir.service.collections import Collections
 from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
@@ -80,7 +80,10 @@ class Service:
     async def _located(self, request: Request) -> tuple[Context, Verb]:
         segments = self._segments(request)
         company_id = company_of(segments)
-        company = None if company_id is None else await self.company(request.principal, company_id)
+        access, company = request.access, None
+        if company_id is not None:
+            may_lag = access is not None and access.may_lag and request.method in READING
+            company = await self.company(request.principal, company_id, may_lag=may_lag)
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
@@ -89,8 +92,8 @@ class Service:
         if not target.entity_set.per_company and not target.hops:
             company = None
         reads: Reads = self._runtime.store
-        if request.access is not None:
-            reads = reads_of(self._runtime.store, request.method, request.access, company)
+        if access is not None:
+            reads = reads_of(self._runtime.store, request.method, access, company)
         return Context(request, target, company, writer, reads), verb
 
     def _segments(self, request: Request) -> Sequence[Segment]:
@@ -105,11 +108,16 @@ class Service:
             for each in segments
         ]
 
-    async def company(self, principal: Principal, company_id: str) -> Company:
-        """The company with an id; raises `Refusal` (404) unless there is one that is reached."""
+    async def company(
+        self, principal: Principal, company_id: str, *, may_lag: bool = False
+    ) -> Company:
+        """The company with an id, as `Store.company` gives it.
+
+        Raises `Refusal` (404) unless there is one that is reached.
+        """
         company = None
         if principal.reaches(company_id):
-            company = await self._runtime.store.company(company_id)
+            company = await self._runtime.store.company(company_id, may_lag=may_lag)
         if company is None:
             raise Refusal(
                 COMPANY_NOT_FOUND,

@@ -6,8 +6,8 @@ writes between them.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
 from time import monotonic
 
 from comptoir.edm.model import EntitySet
@@ -17,6 +17,9 @@ from comptoir.plan.target import Company
 BEHIND = 500
 """How many changes the index of a set may be behind before a search lets it catch up."""
 
+MANY_UNITS = 16
+"""After how many units of indexing the database takes stock of the index for the first time."""
+
 Lag = Callable[[Company, EntitySet], Awaitable[int]]
 """Gives how many changes the index of a set is behind, maybe after having done a unit."""
 
@@ -24,9 +27,10 @@ Lag = Callable[[Company, EntitySet], Awaitable[int]]
 class Following:
     """Lets the indexes of the sets that are searched catch up in the background."""
 
-    def __init__(self, lag: Lag, unit: Lag) -> None:
+    def __init__(self, lag: Lag, unit: Lag, stock: Callable[[], Awaitable[None]]) -> None:
         self._lag = lag
         self._unit = unit
+        self._stock = stock
         self._tasks: dict[tuple[str, EntitySet], asyncio.Task[None]] = {}
         self._stopping = False
 
@@ -47,17 +51,29 @@ class Following:
     async def _follow(self, company: Company, entity_set: EntitySet) -> None:
         # nobody waits for the index, and a later search sees to what a refusal leaves
         with suppress(Refusal):
-            lag = 1
-            while lag > 0 and not self._stopping:
-                began = monotonic()
-                lag = await self._unit(company, entity_set)
-                # at most half of the writer's time is the index's, and the rest everybody else's
-                await asyncio.sleep(monotonic() - began)
+            async with aclosing(self._units(company, entity_set)) as units:
+                async for seconds in units:
+                    if self._stopping:
+                        break
+                    # at most half of the writer's time is the index's, the rest everybody else's
+                    await asyncio.sleep(seconds)
 
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
         """Index what changed, until nothing is left; raises `Refusal` where a write would."""
-        while await self._unit(company, entity_set) > 0:
+        async for _ in self._units(company, entity_set):
             pass
+
+    async def _units(self, company: Company, entity_set: EntitySet) -> AsyncGenerator[float, None]:
+        """Index what changed; gives the seconds that each unit took."""
+        lag, done = 1, 0
+        while lag > 0:
+            began = monotonic()
+            lag = await self._unit(company, entity_set)
+            done += 1
+            # each unit finds what it replaces: by a plan for a small index the next ones crawl
+            if done >= MANY_UNITS and (lag == 0 or done.bit_count() == 1):
+                await self._stock()
+            yield monotonic() - began
 
     async def stop(self) -> None:
         """End when the units under way have ended."""

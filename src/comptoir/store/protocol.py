@@ -18,6 +18,12 @@ from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
 
+MANY_ROWS = 2_000
+"""From how many rows written on a store had better take stock of a table."""
+
+KNOWN_SECONDS = 1.0
+"""How long a store takes a company to be there without asking: as long, who takes it away waits."""
+
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
 
@@ -87,8 +93,12 @@ class Store(Reads, Protocol):
         0, whatever the replica has. Without a replica that is the store itself.
         """
 
-    async def company(self, company_id: str) -> Company | None:
-        """The company with this id, None when there is none."""
+    async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        """The company with this id, None when there is none.
+
+        It may have gone for `KNOWN_SECONDS`, or with `may_lag` for longer: then a replica is to be
+        asked, which sees for itself, and the primary need not answer.
+        """
 
     async def create_company(self, company_id: str, name: str) -> Company:
         """Add a company; raises `Refusal` (409) when the id is taken."""
@@ -131,6 +141,12 @@ class Store(Reads, Protocol):
 
     async def copy(self, step: CopyStep) -> None:
         """Run the unit of work of a step of a copy."""
+
+    async def take_stock(self, tables: Sequence[str]) -> None:
+        """Let the database know that much was written to some tables, so that it plans by that.
+
+        It changes no answer, and is never refused.
+        """
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
         """The change log behind a number, in order, without gaps."""

@@ -26,7 +26,7 @@ from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import Reads, Store
+from comptoir.store.protocol import KNOWN_SECONDS, Reads, Store
 from comptoir.store.reads import Reading, StatementReads
 from comptoir.store.snapshot import Moment, Snapshot
 from comptoir.store.submission import UnitFactory
@@ -74,26 +74,32 @@ class StatementStore(StatementReads, Store):
     def __init__(
         self, statements: Statements, reader: UnitReading, writer: Writing, open_moment: OpenMoment
     ) -> None:
-        self._following = Following(self.search_lag, self._index_some)
+        stock = partial(self.take_stock, (statements.tables.search_documents.name,))
+        self._following = Following(self.search_lag, self._index_some, stock)
         super().__init__(statements, reader, self._following.searched)
         self._units = reader
         self._writer = writer
         self._open_moment = open_moment
-        self._companies: dict[str, Company] = {}
+        self._companies: dict[str, tuple[Company, float]] = {}
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
         return self
 
     @override
-    async def company(self, company_id: str) -> Company | None:
-        # a company, once there, stays; one that is not there may come at any time
+    async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
+        # a company goes while it is copied to here again; one that is not there may come any time
         known = self._companies.get(company_id)
-        if known is None:
-            rows = await self._rows(self._statements.service.company, company_id)
-            if rows:
-                known = self._companies[company_id] = Company(company_id, str(rows[0][0]))
-        return known
+        now = monotonic()
+        if known is not None and (may_lag or now < known[1]):
+            return known[0]
+        rows = await self._rows(self._statements.service.company, company_id)
+        if not rows:
+            self._companies.pop(company_id, None)
+            return None
+        company = Company(company_id, str(rows[0][0]))
+        self._companies[company_id] = (company, now + KNOWN_SECONDS)
+        return company
 
     @override
     async def create_company(self, company_id: str, name: str) -> Company:
@@ -165,6 +171,11 @@ class StatementStore(StatementReads, Store):
     @override
     async def copy(self, step: CopyStep) -> None:
         await self._next(step.company_id, partial(copy_unit, step, self._statements))
+
+    @override
+    async def take_stock(self, tables: Sequence[str]) -> None:
+        # SQLite plans by no statistics here
+        return
 
     @override
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:

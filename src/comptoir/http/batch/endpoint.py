@@ -79,7 +79,8 @@ class Batches:
         """
         company_id = company_of(parse_path(request.path))
         if company_id is not None:
-            await self._service.company(request.principal, company_id)
+            # its parts are asked for it on their own
+            await self._service.company(request.principal, company_id, may_lag=True)
         if request.method != "POST":
             raise Refusal(
                 METHOD_NOT_ALLOWED,

@@ -1,6 +1,7 @@
 """The PostgreSQL store: connections to read on and connections to write on, each in a pool."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -20,6 +21,7 @@ from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.replica import REACH_SECONDS, Noted, Replica, System, system_of
 from comptoir.store.postgres.slow import SlowReads
+from comptoir.store.postgres.stock import Stock
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
 from comptoir.store.protocol import Reads
@@ -62,6 +64,7 @@ class PostgresStore(StatementStore):
         transactions = Transactions(self._writes, statements, lock_seconds=settings.lock_seconds)
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
+        self._stock = Stock(patient)
         open_moment = partial(postgres_moment, patient)
         super().__init__(statements, self._pool_reader, self._pool_writer, open_moment)
 
@@ -74,6 +77,10 @@ class PostgresStore(StatementStore):
         near = NearReader(nearest, primary, self._noted)
         return NearReads(self._statements, near, self._following.searched)
 
+    @override
+    async def take_stock(self, tables: Sequence[str]) -> None:
+        await self._stock.take(tables)
+
     async def _system(self) -> System | None:
         """The system of the primary, which stays the same; None when it cannot be known now."""
         if self._known_system is None:
@@ -85,7 +92,9 @@ class PostgresStore(StatementStore):
     @override
     async def close(self) -> None:
         # units of indexing end with the writer, which waits for none when the database hangs
-        await asyncio.gather(self._following.stop(), self._pool_writer.stop(LAST_SECONDS))
+        await asyncio.gather(
+            self._following.stop(), self._stock.stop(), self._pool_writer.stop(LAST_SECONDS)
+        )
         pools = [self._reads, self._writes]
         if self._replica is not None:
             pools.append(self._replica.pool)
