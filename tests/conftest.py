@@ -22,6 +22,12 @@ from support.specimen import WITH_SPECIMENS
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: while a test waits, another one computes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
     """Keep the tests out of the search for garbage: they stay to the end."""
     gc.collect()
