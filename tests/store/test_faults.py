@@ -99,6 +99,19 @@ def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
     assert refusal.kind.status == 400
 
 
+@pytest.mark.parametrize(
+    "statement", ["SELECT $1::INT", "SELECT $1::TEXT::INT"], ids=["to the driver", "to the server"]
+)
+def test_no_value_of_a_record_is_logged(
+    postgres_url: str, statement: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.ERROR):
+        refusal = refused(postgres_url, lambda each: each.fetch(statement, "hush"))
+    assert refusal.kind.status == 503
+    assert "a value does not fit (22" in caplog.text
+    assert "hush" not in caplog.text
+
+
 def test_a_connection_that_is_cut_is_told(postgres_server: Databases, postgres_url: str) -> None:
     name = name_of(postgres_url)
 

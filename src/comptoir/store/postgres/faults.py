@@ -219,15 +219,11 @@ def refusal_of(fault: Fault) -> Refusal:
         return Refusal(INVALID_URL, f"The query cannot be computed: {fault.args[0]}")
     if state in _NOT_ASKABLE:
         return Refusal(*_NOT_ASKABLE[state])
-    _log.error("a statement failed: %s", f"{words(fault)} ({state})" if state else words(fault))
+    # what is said of data that does not fit names the value
+    said = "a value does not fit" if isinstance(fault, asyncpg.DataError) else words(fault)
+    _log.error("a statement failed: %s", f"{said} ({state})" if state else said)
     meaning = _meaning(fault)
     return Refusal(meaning.kind, meaning.told, headers={"Retry-After": str(meaning.seconds)})
-
-
-def is_at_request(fault: Fault) -> bool:
-    """Whether a statement failed because of what the request asks for."""
-    state = _state(fault)
-    return state == NOT_COMPUTED or state in _NOT_ASKABLE
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:

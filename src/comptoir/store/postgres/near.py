@@ -14,7 +14,7 @@ from comptoir.plan.target import Company
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import Fault, is_at_request
+from comptoir.store.postgres.faults import Fault, is_of_request
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.replica import SERVED, Noted, Replica, Unserved
 from comptoir.store.postgres.session import run_query
@@ -48,7 +48,7 @@ class ReplicaReader(Reader):
     @override
     def _refusal(self, fault: Fault) -> Exception:
         # what takes too long or cannot be computed does so on the primary too
-        if isinstance(fault, TimeoutError) or is_at_request(fault):
+        if isinstance(fault, TimeoutError) or is_of_request(fault):
             return super()._refusal(fault)
         return self._replica.fault_of(fault)
 
