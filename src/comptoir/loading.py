@@ -65,9 +65,8 @@ class LoadReport(msgspec.Struct):
 class _Part(msgspec.Struct, frozen=True):
     """Some rows of a source: how many, which of them fit their columns, what is wrong with others.
 
-    `length` is about how many bytes their texts have.
-
-    `rows` is None where no column could be bound.
+    `length` is about how many bytes their texts have. `rows` is None where no column could be
+    bound.
     """
 
     size: int

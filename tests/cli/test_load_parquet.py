@@ -69,3 +69,14 @@ def test_long_texts_do_not_gather_in_memory(desk: Desk) -> None:
     report, peak = desk.load_measured(path)
     assert report.inserted == 400
     assert peak < length
+
+
+@pytest.mark.parametrize("numbers", [[[]], [["C1"], [], ["C2"]]], ids=["alone", "between others"])
+def test_a_row_group_may_be_empty(desk: Desk, numbers: list[list[str]]) -> None:
+    path = desk.folder / "customersExt.parquet"
+    parts = [pyarrow.table({"number": pyarrow.array(each, pyarrow.string())}) for each in numbers]
+    with parquet.ParquetWriter(path, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    report = desk.load_file(path)
+    assert (reasons(report), report.inserted) == ([], sum(map(len, numbers)))

@@ -137,9 +137,7 @@ class Server:
         self._process.wait()
 
     def _close_pipe(self) -> None:
-        if isinstance(self._process, Process):
-            self._process.close()
-        elif self._process.stdout is not None:
+        if self._process.stdout is not None:
             self._process.stdout.close()
 
     def connect(self) -> socket.socket:

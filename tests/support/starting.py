@@ -37,9 +37,11 @@ class Process:
         self._told, theirs = socket.socketpair()
         self.stdout, output = _pipe()
         self.stderr, complaints = _pipe()
-        with open(os.devnull, "rb") as nothing, theirs, output, complaints:  # noqa: PTH123 - a device
+        with Path(os.devnull).open("rb") as nothing, theirs, output, complaints:
             streams = (nothing, output, complaints if errors is None else errors, theirs)
             socket.send_fds(_forge(), [b"1"], [each.fileno() for each in streams])
+        if errors is not None:
+            self.stderr.close()
         self._told.sendall(order.written())
         self._said = self._told.makefile("rb", buffering=0)
         self.pid = int(self._said.readline())
@@ -94,7 +96,8 @@ def _forge() -> socket.socket:
     mine, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, _FORGE, str(theirs.fileno())],
+            # without -P the folder of this file would be among those that the command imports from
+            [sys.executable, "-P", _FORGE, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )

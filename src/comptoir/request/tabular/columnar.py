@@ -24,8 +24,9 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
             if not file.metadata.num_rows:
                 yield Chunk(names, (), (), text=True, head=0, length=0)
             groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
-            # where rows are the longest, before compression
-            length = 1 + max((each.total_byte_size // each.num_rows for each in groups), default=0)
+            # where rows are the longest, before compression; a group may have none
+            sizes = [each.total_byte_size // max(1, each.num_rows) for each in groups]
+            length = 1 + max(sizes, default=0)
             at_once = max(1, min(ROWS_PER_CHUNK, BYTES_PER_CHUNK // length))
             for batch in file.iter_batches(at_once):
                 columns = [[_text(cell) for cell in column.to_pylist()] for column in batch]
