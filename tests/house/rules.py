@@ -52,6 +52,7 @@ REGISTRY = re.compile(
 )
 MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
+ATOMIC_GROUP = re.compile(r"\(\?>|\)(?:[*+?]|\{[\d,]+\})\+")
 
 
 @dataclass(frozen=True)
@@ -341,6 +342,25 @@ def bare_todos(source: Source) -> Iterator[Violation]:
                 token.start[0],
                 source.name,
                 "a TODO without a reason: write '# TODO: what is missing, and why it can wait'",
+            )
+
+
+def atomic_groups(source: Source) -> Iterator[Violation]:
+    """No pattern has an atomic group: `re` before Python 3.11.5 matches some of them wrongly."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bytes):
+            text = node.value.decode("latin-1")
+        else:
+            continue
+        if ATOMIC_GROUP.search(text):
+            yield Violation(
+                source.path,
+                node.lineno,
+                source.name,
+                "an atomic group or a possessive quantifier of a group, which Python 3.11.0 to "
+                "3.11.4 mishandle (gh-106052): write the pattern without it",
             )
 
 

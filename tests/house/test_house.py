@@ -35,6 +35,7 @@ OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, st
     rules.blind_excepts: BLIND_EXCEPTS,
     rules.any_types: ANY_TYPES,
     rules.bare_todos: {},
+    rules.atomic_groups: {},
 }
 
 

@@ -126,6 +126,9 @@ BROKEN: list[tuple[Rule, str, int]] = [
     (rules.bare_todos, "x = 1  # TODO", 1),
     (rules.bare_todos, "# TODO: later", 1),
     (rules.bare_todos, "x = 1\n# FIXME: the wrong answer on leap days", 2),
+    (rules.atomic_groups, "x = r'(?:a|b)*+'", 1),
+    (rules.atomic_groups, "x = 1\ny = rb'(?>a|b)'", 2),
+    (rules.atomic_groups, "x = rf'(?:{y}){{2,3}}+'", 1),
 ]
 KEPT: list[tuple[Rule, str]] = [
     (rules.nested_imports, "import json\ndef late():\n    pass"),
@@ -135,6 +138,7 @@ KEPT: list[tuple[Rule, str]] = [
     (rules.blind_excepts, "try:\n    pass\nexcept (OSError, ValueError):\n    pass"),
     (rules.any_types, "from typing import AnyStr\nx = any([])"),
     (rules.bare_todos, "# TODO: batch these, once the store can tell how many wait\nx = 'TODO'"),
+    (rules.atomic_groups, "x = r'(?:[^a]*+b)*\\+'"),
 ]
 
 

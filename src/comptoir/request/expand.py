@@ -23,9 +23,9 @@ _NAME = r"[^\W\d]\w*"
 _PATH = re.compile(rf"(?:\*|@?{_NAME}(?:\.{_NAME})*)(?:/[@$]?{_NAME}(?:\.{_NAME})*)*|\$value")
 _OPTION = re.compile(r"[ \t]*([@$\w]*)[ \t]*=[ \t]*")
 _TEXT_END = re.compile(
-    r"[;()]|'[^']*+(?:''[^']*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|['\"]", re.DOTALL
+    r"[;()]|'[^']*(?:''[^']*)*'(?!')|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|['\"]", re.DOTALL
 )
-_SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|\"", re.DOTALL)
+_SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|\"", re.DOTALL)
 _EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 
 ExpandKind: TypeAlias = OneOf["entities", "ref", "count"]

@@ -23,8 +23,8 @@ _QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
 
 T = TypeVar("T")
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_PART = re.compile(rf'(?:[^",;]|{_QUOTED})*+', re.DOTALL)
+_QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_PART = re.compile(rf'[^",;]*(?:{_QUOTED}[^",;]*)*', re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 

@@ -10,7 +10,7 @@ from comptoir.errors import INVALID_URL, Refusal
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
-    r"(?:([A-Za-z_]\w*)=)?(?:'([^']*+(?:''[^']*+)*+)'|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
+    r"(?:([A-Za-z_]\w*)=)?(?:'([^']*(?:''[^']*)*)'(?!')|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
 _UNCLOSED = "a quote is not closed; inside a text it is doubled, ('O''Neil')"

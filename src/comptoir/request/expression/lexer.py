@@ -19,13 +19,13 @@ _TIME = rf"{_MINUTES}(?::(?:[0-5][0-9]|60)(?:\.[0-9]{{1,12}})?)?"
 _NAME = r"[^\W\d]\w*"
 _END = r"(?![\w.-])"
 
-# Possessive quantifiers keep a text without its closing quote from being tried in every length.
+# (?!') ends a string at its last quote when its closing quote is missing, too.
 OPERAND = re.compile(
     rf"""
       (?P<guid>[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}{_END})
     | (?P<not>(?ai:not)(?:(?=\()|[ \t]+(?!(?ai:{_OPERATORS})[ \t]|[),:\]]|\Z)))
     | (?P<name>{_NAME}(?:/{_NAME})*)
-    | (?P<string>'[^']*+(?:''[^']*+)*+')
+    | (?P<string>'[^']*(?:''[^']*)*'(?!'))
     | (?P<datetimeoffset>{_DATE}[Tt]{_TIME}(?:[Zz]|[+\- ]{_MINUTES}){_END})
     | (?P<date>{_DATE}{_END})
     | (?P<timeofday>{_TIME}{_END})
@@ -38,7 +38,7 @@ OPERAND = re.compile(
     | (?P<reserved>\${_NAME})
     | (?P<array>\[[ \t]*)
     | (?P<object>\{{)
-    | (?P<json>"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    | (?P<json>"[^"\\]*(?:\\.[^"\\]*)*")
     """,
     re.VERBOSE,
 )
@@ -62,10 +62,10 @@ LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
 LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
 """A path with whatever the standard allows in one: types, `$count`, annotations."""
 
-JSON_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]')
+JSON_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
 """A bracket of a JSON text, or a string, so that the brackets within strings are passed over."""
 
-QUOTED = re.compile(r"'[^']*+(?:''[^']*+)*+'")
+QUOTED = re.compile(r"'[^']*(?:''[^']*)*'(?!')")
 """The quoted part of a literal whose prefix names its type."""
 
 AFTER_NAME = frozenset("(./'")
