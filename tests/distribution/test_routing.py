@@ -24,7 +24,7 @@ from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, faults, may_cross
-from support.tap import Tap, Values
+from support.tap import Tap, Values, looks_a_type_up
 
 MANY = 2 * STAGED
 """Of so many rows, all are inserted or updated at once."""
@@ -181,6 +181,10 @@ def test_no_way_to_build_statements_is_left_out(heard: Heard) -> None:
     at_once = {each.text for each in built if isinstance(each, Staging)}
     assert at_once & heard.run.keys()
     assert any(text.startswith("COPY") for text in heard.run)
+
+
+def test_no_type_is_looked_up_in_the_catalog(heard: Heard) -> None:
+    assert [text for text in heard.run if looks_a_type_up(text)] == []
 
 
 def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) -> None:

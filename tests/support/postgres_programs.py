@@ -162,6 +162,13 @@ def _account() -> Account | None:
 
 
 def _environment() -> dict[str, str]:
-    """No `PG…` variable of whoever runs the tests has a say."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    """The variables of the tests' process, without those that are about another account.
+
+    Neither its `PG…` variables count, nor its home, which the server's account may not read.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PG") and name != "HOME"
+    }
     return {**kept, "LC_ALL": "C", "TZ": "UTC"}

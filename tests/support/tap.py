@@ -29,6 +29,11 @@ _ASKS_FOR_TLS = 80877103
 _BINARY = 1
 
 
+def looks_a_type_up(statement: str) -> bool:
+    """Whether asyncpg asks the catalog for a type: by a recursive query that is slow on Citus."""
+    return "RECURSIVE" in statement and "pg_type" in statement
+
+
 class Tap:
     """Keeps the statements that are run through it, each with the first of its bindings."""
 

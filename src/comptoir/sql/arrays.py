@@ -18,6 +18,7 @@ from sqlalchemy import (
     TableValuedAlias,
     Text,
     bindparam,
+    cast,
     func,
     select,
     true,
@@ -25,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-from comptoir.sql.prepared import Prepared, Staging, constant, named, prepare
+from comptoir.sql.prepared import Prepared, Staging, Value, constant, converted, named, prepare
 from comptoir.sql.tables import COMPANY_ID
 
 _COMPANY = "company"
@@ -48,7 +49,7 @@ def staged_update(
     prepared = prepare(statement, compiler, (_COMPANY, key, *names))
     sources = tuple([row.places.index(place) for place in prepared.places])
     shared, found_by = prepared.places.index(0), prepared.places.index(1)
-    staging = Staging(prepared.text, sources, shared, found_by)
+    staging = Staging(prepared.text, sources, shared, found_by, prepared.conversions)
     return msgspec.structs.replace(row, together=staging)
 
 
@@ -85,11 +86,25 @@ def _rows(name: str, columns: Mapping[str, Column[str | int]]) -> TableValuedAli
     """Values that are bound as an array for each column, as rows."""
     arrays = [
         # as values of a subquery, so that a plan does not depend on how many there are
-        select(bindparam(each, type_=ARRAY(_element(column)), required=True)).scalar_subquery()
+        select(_array(each, column)).scalar_subquery()
         for each, column in columns.items()
     ]
     return func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
 
 
-def _element(column: Column[str | int]) -> BigInteger | Text:
-    return BigInteger() if isinstance(column.type, Integer) else Text()
+def _array(name: str, column: Column[str | int]) -> ColumnElement[Sequence[str | int]]:
+    """The place of the values of a column: an array of texts, or of numbers in the form of a text.
+
+    asyncpg knows arrays of texts. For one of another type, it first looks the type up by a
+    recursive query of the catalog, which takes Citus many seconds on a node that has shards.
+    """
+    if isinstance(column.type, Integer):
+        return cast(converted(name, _numbers), ARRAY(BigInteger))
+    return bindparam(name, type_=ARRAY(Text), required=True)
+
+
+def _numbers(values: Value) -> str:
+    """Numbers in the text form of an array (PostgreSQL, "Array Value Input")."""
+    if values is None or isinstance(values, str | int):
+        raise TypeError("an array is made of the values of many rows")
+    return "{" + ",".join("NULL" if each is None else f"{each:d}" for each in values) + "}"

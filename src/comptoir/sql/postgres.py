@@ -33,7 +33,7 @@ from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE
 from comptoir.sql.functions import MOST_CHARACTERS, FunctionTable, Operand, SqlExpression
 from comptoir.sql.patterns import as_regex
-from comptoir.sql.prepared import CODE_POINTS, PREFIX, constant, constant_text, converted
+from comptoir.sql.prepared import CODE_POINTS, PREFIX, Value, constant, constant_text, converted
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
@@ -141,7 +141,11 @@ def _endswith_text(text: Operand, part: Operand) -> SqlExpression:
 def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
     if not isinstance(pattern, BindParameter):
         raise TypeError("a pattern is a value of the request, which is translated when it is bound")
-    return text.op("~", is_comparison=True)(converted(pattern, as_regex))
+    return text.op("~", is_comparison=True)(converted(pattern.key, _as_regex))
+
+
+def _as_regex(pattern: Value) -> str:
+    return as_regex(str(pattern))
 
 
 def _length(text: Operand) -> SqlExpression:

@@ -61,28 +61,31 @@ class Staging(msgspec.Struct, frozen=True):
 
     `sources` says which of a row's values goes to each place. At the place `shared` is a value that
     all rows have, and at every other one an array of the values of all rows; at `key` are those by
-    which each row of values finds what it is for.
+    which each row of values finds what it is for. `conversions` are those of some of the arrays.
     """
 
     text: str
     sources: tuple[int, ...]
     shared: int
     key: int
+    conversions: "tuple[tuple[int, Convert], ...]" = ()
 
-    def takes(self, rows: Sequence[Sequence[Stored | None]]) -> bool:
+    def takes(self, rows: Sequence[Sequence[Value]]) -> bool:
         """Whether no two of the rows are for the same: which of them came last would be lost."""
         source = self.sources[self.key]
         return len({row[source] for row in rows}) == len(rows)
 
-    def query(self, rows: Sequence[Sequence[Stored | None]]) -> Query:
+    def query(self, rows: Sequence[Sequence[Value]]) -> Query:
         """The statement with some rows of values."""
         columns = list(zip(*rows, strict=True))
         values: list[Value] = [columns[source] for source in self.sources]
         values[self.shared] = rows[0][self.sources[self.shared]]
+        for at, convert in self.conversions:
+            values[at] = convert(values[at])
         return Query(self.text, values)
 
 
-Convert = Callable[[str], str]
+Convert = Callable[[Value], Value]
 """Says a value in the database's own terms, such as a pattern in its dialect of patterns."""
 
 
@@ -99,14 +102,14 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
     conversions: tuple[tuple[int, Convert], ...] = ()
     together: Copying | Staging | None = None
 
-    def bind(self, values: Sequence[Stored | None]) -> tuple[Stored | None, ...]:
+    def bind(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """Put a request's values in the order of the statement's places."""
         bound = [values[place] for place in self.places]
         for at, convert in self.conversions:
-            bound[at] = convert(str(bound[at]))
+            bound[at] = convert(bound[at])
         return tuple(bound)
 
-    def query(self, *values: Stored | None) -> Query:
+    def query(self, *values: Value) -> Query:
         """The statement with a request's values."""
         return Query(self.text, self.bind(values), self.costly)
 
@@ -127,7 +130,7 @@ class ManyQueries(msgspec.Struct, frozen=True):
     """
 
     text: str
-    rows: Sequence[Sequence[Stored | None]]
+    rows: Sequence[Sequence[Value]]
     together: Copying | Staging | None = None
 
 
@@ -160,9 +163,9 @@ class _Converted(Text):
         self.convert = convert
 
 
-def converted(place: BindParameter[str | int], convert: Convert) -> BindParameter[str]:
-    """The place of a value that is converted when it is bound."""
-    return bindparam(place.key, type_=_Converted(convert), required=True)
+def converted(name: str, convert: Convert) -> BindParameter[str]:
+    """The place of the value with a name, which is converted to a text when it is bound."""
+    return bindparam(name, type_=_Converted(convert), required=True)
 
 
 PREFIX = "comptoir_"

@@ -85,7 +85,7 @@ class WriteStatements:
         if self._arrays and wanted:
             prepared = self._matches[(entity_set, names, 1)]
             arrays = list(zip(*wanted, strict=True))
-            yield Query(prepared.text, [(company_id, *arrays)[place] for place in prepared.places])
+            yield prepared.query(company_id, *arrays)
             return
         for start in range(0, len(wanted), LOOKUP):
             part = list(wanted[start : start + LOOKUP])

@@ -5,9 +5,8 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import ManyQueries, Statement
+from comptoir.sql.prepared import ManyQueries, Statement, Value
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ class _Waiting:
 
     def __init__(self) -> None:
         self._first: dict[str, ManyQueries] = {}
-        self._rows: dict[str, list[Sequence[Stored | None]]] = {}
+        self._rows: dict[str, list[Sequence[Value]]] = {}
 
     def add(self, statement: ManyQueries) -> None:
         self._first.setdefault(statement.text, statement)

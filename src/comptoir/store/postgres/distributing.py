@@ -22,17 +22,19 @@ FIRST = "companies"
 ONE_BY_ONE = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 """What a transaction begins with that makes functions and tables on all nodes."""
 
+# Arrays are of texts, since asyncpg would look any other array type up (see sql/arrays.py).
 _EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
 _PLACEMENTS = text(
     "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"
     " colocationid FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid"
-    " WHERE pg_table_is_visible(logicalrelid) AND relname = ANY(:tables)"
+    " WHERE pg_table_is_visible(logicalrelid) AND relname = ANY(CAST(:tables AS TEXT[]))"
 )
 _UNIQUE_ACROSS = text(
     "SELECT indexes.relname, tables.relname FROM pg_index"
     " JOIN pg_class AS indexes ON indexes.oid = indexrelid"
     " JOIN pg_class AS tables ON tables.oid = indrelid"
-    " WHERE indisunique AND pg_table_is_visible(indrelid) AND tables.relname = ANY(:tables)"
+    " WHERE indisunique AND pg_table_is_visible(indrelid)"
+    " AND tables.relname = ANY(CAST(:tables AS TEXT[]))"
     " AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = :column"
     " AND attnum = ANY(indkey)) ORDER BY indexes.relname"
 )

@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Generator, Sequence
 from typing import TypeVar, cast
 
-from comptoir.edm.primitive import Stored
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement
+from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement, Value
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS
 
@@ -39,7 +38,7 @@ class Session:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: list[tuple[ManyQueries, list[Sequence[Stored | None]]]] = []
+        self._waiting: list[tuple[ManyQueries, list[Sequence[Value]]]] = []
 
     async def run(self, statement: Statement) -> list[Row]:
         """The rows of a statement, which sees what those before it did."""
@@ -103,7 +102,7 @@ async def roll_back(connection: Connection) -> None:
 
 
 async def _run_many(
-    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Stored | None]]
+    connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
 ) -> None:
     """Run a statement with rows of values."""
     together = statement.together
