@@ -2,14 +2,16 @@
 
 import asyncio
 import errno
+import logging
 import math
 import socket
 from contextlib import suppress
-from http import HTTPStatus
 
+import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
@@ -23,11 +25,12 @@ from comptoir.errors import (
 )
 from comptoir.http.exchange import next_id
 from comptoir.http.transport import GatheringTransport
-from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
 
 _BACKLOG = 2_048
 _HEADER_MARKS = len(": \r\n")
+
+_log = logging.getLogger(__name__)
 
 
 class Protocol(HttpToolsProtocol):
@@ -42,7 +45,10 @@ class Protocol(HttpToolsProtocol):
     stall_seconds = Settings().stall_seconds
     arrived_bytes = 0
     """What has come in since the last request ended; -1 while a body comes in."""
-    too_large = False
+    answering: RequestResponseCycle | None = None
+    """The exchange that is being answered; `cycle` is the latest that was read."""
+    is_deaf = False
+    """Whether what arrives is dropped, since the connection ends with the answers under way."""
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
     stall: asyncio.TimerHandle | None = None
@@ -58,6 +64,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         self._take()
+        if self.answering is not None and not self.answering.response_complete:
+            self._leave(self.answering)
         super().connection_lost(exc)
 
     @override
@@ -77,11 +85,14 @@ class Protocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if self.is_deaf:
+            return
         if self.arrived_bytes >= 0:
             self.arrived_bytes += len(data)
-        super().data_received(data)
+        self._parse(data)
         # a head that does not end is never reported, so what has arrived counts by itself
-        if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
+        if self.arrived_bytes > self.head_limit and not self.is_deaf:
             self._refuse(self._head_too_large())
         # most requests arrive in one piece and are never watched
         if not self.arrived_bytes:
@@ -89,16 +100,27 @@ class Protocol(HttpToolsProtocol):
         elif self.watch is None:
             self._watch()
 
+    def _parse(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._unsupported_upgrade_warning()
+        except httptools.HttpParserCallbackError as fault:
+            # a callback of ours that refuses ends the parsing with its refusal as the context
+            cause = fault.__context__
+            refusal = cause if isinstance(cause, Refusal) else _malformed()
+            self._refuse(refusal, self.parser.get_method().decode())
+        except httptools.HttpParserError:
+            self._refuse(_malformed())
+
     @override
     def on_headers_complete(self) -> None:
         if self.arrived_bytes > self.head_limit:
             fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
             if len(self.url) + fields > self.head_limit:
-                # the parser stops, and says so by send_400_response
-                self.too_large = True
                 raise self._head_too_large()
-        self.arrived_bytes = -1
         super().on_headers_complete()
+        self.arrived_bytes = -1
 
     @override
     def on_message_complete(self) -> None:
@@ -106,13 +128,9 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     @override
-    def send_400_response(self, msg: str) -> None:
-        if self.transport.is_closing():
-            return
-        if self.too_large:
-            self._refuse(self._head_too_large())
-        else:
-            self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self.answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _watch(self) -> None:
         self.watch = self.loop.call_later(self.request_seconds, self._look)
@@ -124,7 +142,7 @@ class Protocol(HttpToolsProtocol):
 
     def _look(self) -> None:
         self.watch = None
-        if self.transport.is_closing():
+        if self.is_deaf or self.transport.is_closing():
             return
         latest = self._latest()
         # while a head comes in, the latest request is the one before
@@ -158,26 +176,74 @@ class Protocol(HttpToolsProtocol):
             "shorter headers.",
         )
 
-    def _refuse(self, refusal: Refusal) -> None:
-        self.transport.write(_as_bytes(error_answer(refusal)))
-        self.transport.close()
+    def _refuse(self, refusal: Refusal, method: str = "GET") -> None:
+        """Answer what is being read by an error, in its turn, and end the connection after it."""
+        self.is_deaf = True
+        before = self.answering
+        if self.arrived_bytes < 0:
+            method = self.scope["method"]
+            if self.cycle is not before:
+                # it waits for its turn, which the refusal gets
+                self.pipeline.popleft()
+            elif before.response_complete:
+                self.transport.close()
+                return
+            elif before.response_started:
+                before.keep_alive = False
+                return
+            else:
+                self._leave(before)
+                before = None
+        self.cycle = self._last_cycle(method)
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, _refusing(refusal))
+        else:
+            self.pipeline.appendleft((self.cycle, _refusing(refusal)))
+
+    @staticmethod
+    def _leave(cycle: RequestResponseCycle) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()
+
+    def _last_cycle(self, method: str) -> RequestResponseCycle:
+        self.on_message_begin()
+        self.scope["method"] = method
+        return RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
 
 
-def _as_bytes(answer: Answer) -> bytes:
-    body = answer.body if isinstance(answer.body, bytes) else b""
-    headers = [
-        *answer.headers,
-        (b"x-request-id", next_id().encode()),
-        (b"content-length", b"%d" % len(body)),
-        (b"connection", b"close"),
-    ]
-    lines = [b"HTTP/1.1 %d %s" % (answer.status, _phrase(answer.status))]
-    lines += [name + b": " + value for name, value in headers]
-    return b"\r\n".join([*lines, b"", body])
+def _malformed() -> Refusal:
+    return Refusal(BAD_REQUEST, "Invalid HTTP request received. Send HTTP/1.1 (RFC 9112).")
 
 
-def _phrase(status: int) -> bytes:
-    return HTTPStatus(status).phrase.encode()
+def _refusing(refusal: Refusal) -> ASGI3Application:
+    """An application that answers by an error, and says that the connection ends."""
+
+    async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        answer, request_id = error_answer(refusal), next_id()
+        _log.warning("refused request %s by %d: %s", request_id, answer.status, refusal)
+        body = answer.body if isinstance(answer.body, bytes) else b""
+        headers = [
+            *answer.headers,
+            (b"x-request-id", request_id.encode()),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return refuse
 
 
 def bind(host: str, port: int) -> socket.socket:
