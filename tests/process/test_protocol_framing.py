@@ -1,13 +1,14 @@
 """Where requests begin and end on a connection: one answer each, in order, whatever is sent."""
 
-from socket import MSG_PEEK
+from socket import MSG_PEEK, socket
 
 import pytest
 
+from support.client import record
 from support.office import Company
 from support.refusals import refusal
 from support.server import Server
-from support.wire import head, read_answers, send
+from support.wire import ask, head, read_answers, send
 
 RECORDS = 2_000
 CHUNKED = {"Transfer-Encoding": "chunked"}
@@ -62,3 +63,98 @@ def test_a_request_that_was_answered_is_not_refused_as_well(server: Server) -> N
         (answer,) = read_answers(connection)
 
     refusal(answer, "Authentication_InvalidCredentials")
+
+
+def creation(server: Server, company: Company, headers: dict[str, str], body: bytes) -> bytes:
+    """A request that creates a shipping agent."""
+    path = company.root.removeprefix(server.origin.root)
+    given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
+    return head("POST", f"{path}/shippingAgentsExt", {**given, **headers}) + body
+
+
+def chunked(body: bytes, size: int, extension: bytes = b"") -> bytes:
+    """A body in chunks of a size, up to the chunk that ends it."""
+    chunks = (body[start : start + size] for start in range(0, len(body), size))
+    return b"".join(b"%x%b\r\n%b\r\n" % (len(each), extension, each) for each in chunks)
+
+
+def test_trailers_are_no_headers_of_the_request(server: Server, company: Company) -> None:
+    """A token in a trailer neither authenticates a request nor spoils one that has a token."""
+    body = chunked(b'{"code": "trailers"}', 5) + b"0\r\nAuthorization: Bearer %b\r\n\r\n"
+    plain = head("POST", "/api/companies", CHUNKED)
+    with server.connect() as connection:
+        refused = ask(connection, plain + body % company.token.encode())
+        created = ask(connection, creation(server, company, CHUNKED, body % b"nonsense"))
+
+    refusal(refused, "Authentication_InvalidCredentials")
+    assert record(created, 201)["code"] == "trailers"
+
+
+BESIDE = {
+    "a trailer": b"0\r\nX: " + b"x" * 100_000,
+    "a trailer with a long name": b"0\r\nX" + b"x" * 100_000,
+    "many trailers": b"0\r\n" + b"a:b\r\n" * 20_000,
+    "an extension": b"1;x=" + b"x" * 100_000,
+    "many extensions": b"1;x=%b\r\n{\r\n" % (b"x" * 1_000) * 100,
+    "a size with zeros": b"0" * 100_000,
+    "a trailer after many chunks": b"1\r\n \r\n" * 20_000 + b"0\r\nX: " + b"x" * 100_000,
+}
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("what", BESIDE)
+def test_too_much_beside_the_content_of_a_body(
+    what: str, ends: bool, server: Server, company: Company
+) -> None:
+    """Trailers and chunk extensions are bounded as headers are, whether they end or not."""
+    body = BESIDE[what] + (b"\r\n" * 2 if ends else b"")
+    with server.connect() as connection:
+        send(connection, creation(server, company, CHUNKED, body))
+        (answer,) = read_answers(connection)
+
+    refusal(answer, "Request_HeadersTooLarge")
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("authorized", [True, False])
+@pytest.mark.parametrize("what", ["a trailer", "many trailers", "an extension"])
+def test_what_does_not_end_is_not_read_to_its_end(
+    what: str, authorized: bool, server: Server, company: Company
+) -> None:
+    """The service neither keeps it nor reads it, whether or not it has answered already."""
+    begun = creation(server, company, CHUNKED, b"")
+    start = begun if authorized else head("POST", "/api/companies", CHUNKED)
+    more = b"a:b\r\n" * 20_000 if what == "many trailers" else b"x" * 100_000
+    with server.connect() as connection:
+        send(connection, start + BESIDE[what])
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            send_all(connection, more, 200)
+
+
+def send_all(connection: socket, content: bytes, times: int) -> None:
+    for _ in range(times):
+        connection.sendall(content)
+
+
+def test_little_beside_the_content_of_a_body(server: Server, company: Company) -> None:
+    """Small chunks, signed chunks and trailers within the limit are read."""
+    bodies = {
+        "small": chunked(b'{"code": "small"}'.rjust(50_000), 1) + b"0\r\n",
+        "signed": chunked(b'{"code": "signed"}'.rjust(500_000), 8_192, b";signature=" + b"x" * 64)
+        + b"0\r\n",
+        "long": chunked(b'{"code": "long"}', 100) + b"0\r\nX: %b\r\n" % (b"x" * 60_000),
+    }
+    with server.connect() as connection:
+        for code, body in bodies.items():
+            created = ask(connection, creation(server, company, CHUNKED, body + b"\r\n"))
+            assert record(created, 201)["code"] == code
+
+
+def test_a_trailer_may_end_the_connection(server: Server) -> None:
+    body = b"0\r\nConnection: close\r\n\r\n"
+    with server.connect() as connection:
+        send(connection, head("GET", "/healthz", CHUNKED) + body + head("GET", "/healthz", {}))
+        (answer,) = read_answers(connection)
+
+    assert answer.content == b"ok\n"
+    assert answer.headers["connection"] == "close"

@@ -28,7 +28,11 @@ from comptoir.http.transport import GatheringTransport
 from comptoir.response.error import error_answer
 
 _BACKLOG = 2_048
+_PIECE = 16 << 10
+"""Bytes that are parsed at a time: a limit may be exceeded by as many before it is noticed."""
 _HEADER_MARKS = len(": \r\n")
+_CHUNK_MARKS = 20
+"""Bytes of each chunk that a client needs for its size and line ends."""
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +47,10 @@ class Protocol(HttpToolsProtocol):
     head_limit = Settings().header_bytes
     request_seconds = Settings().request_seconds
     stall_seconds = Settings().stall_seconds
+    in_body = False
+    """Whether the head of a request has come in and its end has not."""
     arrived_bytes = 0
-    """What has come in since the last request ended; -1 while a body comes in."""
+    """What has come in of a head, or beside the content of a body."""
     answering: RequestResponseCycle | None = None
     """The exchange that is being answered; `cycle` is the latest that was read."""
     is_deaf = False
@@ -86,21 +92,30 @@ class Protocol(HttpToolsProtocol):
     @override
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        if self.is_deaf:
-            return
-        if self.arrived_bytes >= 0:
-            self.arrived_bytes += len(data)
-        self._parse(data)
-        # a head that does not end is never reported, so what has arrived counts by itself
-        if self.arrived_bytes > self.head_limit and not self.is_deaf:
-            self._refuse(self._head_too_large())
+        if len(data) <= _PIECE:
+            self._take_in(data)
+        else:
+            whole = memoryview(data)
+            for start in range(0, len(data), _PIECE):
+                self._take_in(whole[start : start + _PIECE])
         # most requests arrive in one piece and are never watched
-        if not self.arrived_bytes:
+        if not self.in_body and not self.arrived_bytes:
             self._unwatch()
         elif self.watch is None:
             self._watch()
 
-    def _parse(self, data: bytes) -> None:
+    def _take_in(self, data: bytes | memoryview) -> None:
+        if self.is_deaf:
+            return
+        self.arrived_bytes += len(data)
+        self._parse(data)
+        # chunks that need less than is granted grant nothing to what comes after them
+        self.arrived_bytes = max(self.arrived_bytes, 0)
+        # the parser reports no header before its end, so what has arrived counts by itself
+        if self.arrived_bytes > self.head_limit and not self.is_deaf:
+            self._refuse(self._too_much_beside() if self.in_body else self._head_too_large())
+
+    def _parse(self, data: bytes | memoryview) -> None:
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -120,12 +135,28 @@ class Protocol(HttpToolsProtocol):
             if len(self.url) + fields > self.head_limit:
                 raise self._head_too_large()
         super().on_headers_complete()
-        self.arrived_bytes = -1
+        self.in_body = True
+        self.arrived_bytes = 0
+        # trailers are no headers of the request (RFC 9110, 6.5.1)
+        self.headers = []
+
+    def on_chunk_header(self) -> None:
+        """Take note of a chunk; the parser calls this."""
+        self.arrived_bytes -= _CHUNK_MARKS
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self.arrived_bytes -= len(body)
+        super().on_body(body)
 
     @override
     def on_message_complete(self) -> None:
+        self.in_body = False
         self.arrived_bytes = 0
         super().on_message_complete()
+        # the parser takes Connection from trailers, too, and after "close" reads no further
+        if self.headers and not self.parser.should_keep_alive():
+            self._end_with(self.cycle)
 
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -146,14 +177,13 @@ class Protocol(HttpToolsProtocol):
             return
         latest = self._latest()
         # while a head comes in, the latest request is the one before
-        in_head = self.arrived_bytes >= 0
-        answering = latest is not None and (in_head or latest.response_started)
+        answering = latest is not None and (not self.in_body or latest.response_started)
         if self.flow.read_paused or self.pipeline:
             # it is the service that does not read yet
             self._watch()
         elif latest is not None and answering and not latest.response_complete:
             self._watch()
-        elif answering or not self.arrived_bytes:
+        elif answering or not (self.in_body or self.arrived_bytes):
             self.transport.close()
         else:
             self._refuse(self._too_slow())
@@ -176,20 +206,24 @@ class Protocol(HttpToolsProtocol):
             "shorter headers.",
         )
 
+    def _too_much_beside(self) -> Refusal:
+        return Refusal(
+            HEADERS_TOO_LARGE,
+            f"The trailers and chunk extensions of the body are longer than {self.head_limit} "
+            "bytes. Send fewer or shorter ones, or none.",
+        )
+
     def _refuse(self, refusal: Refusal, method: str = "GET") -> None:
         """Answer what is being read by an error, in its turn, and end the connection after it."""
         self.is_deaf = True
         before = self.answering
-        if self.arrived_bytes < 0:
+        if self.in_body:
             method = self.scope["method"]
             if self.cycle is not before:
                 # it waits for its turn, which the refusal gets
                 self.pipeline.popleft()
-            elif before.response_complete:
-                self.transport.close()
-                return
             elif before.response_started:
-                before.keep_alive = False
+                self._end_with(before)
                 return
             else:
                 self._leave(before)
@@ -199,6 +233,13 @@ class Protocol(HttpToolsProtocol):
             self._start_asgi_task(self.cycle, _refusing(refusal))
         else:
             self.pipeline.appendleft((self.cycle, _refusing(refusal)))
+
+    def _end_with(self, cycle: RequestResponseCycle) -> None:
+        """End the connection after the answer of the latest exchange."""
+        self.is_deaf = True
+        cycle.keep_alive = False
+        if cycle.response_complete:
+            self.transport.close()
 
     @staticmethod
     def _leave(cycle: RequestResponseCycle) -> None:
