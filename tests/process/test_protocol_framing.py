@@ -158,3 +158,66 @@ def test_a_trailer_may_end_the_connection(server: Server) -> None:
 
     assert answer.content == b"ok\n"
     assert answer.headers["connection"] == "close"
+
+
+OFFERS = {
+    "HTTP/2, as curl offers it": {
+        "Connection": "Upgrade, HTTP2-Settings",
+        "Upgrade": "h2c",
+        "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
+    },
+    "WebSocket": {"Connection": "keep-alive, upgrade", "Upgrade": "websocket"},
+}
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1_000_000])
+@pytest.mark.parametrize("offer", OFFERS)
+def test_an_offer_of_another_protocol_is_ignored(
+    offer: str, piece: int, server: Server, company: Company
+) -> None:
+    """The declared body is read, and what comes after it is the next request."""
+    smuggled = head("DELETE", "/healthz", {})
+    body = b'{"code": "%b"}'.ljust(200) + smuggled
+    code = f"{offer} {piece}".encode()
+    declared = {**OFFERS[offer], "Content-Length": f"{len(body % code)}"}
+    in_chunks = chunked(b'{"code": "chunked %b"}' % code, 5) + b"0\r\nConnection: upgrade\r\n\r\n"
+    sent = [
+        creation(server, company, declared, body.replace(smuggled, b" " * len(smuggled)) % code),
+        creation(server, company, {**OFFERS[offer], **CHUNKED}, in_chunks),
+        head("GET", "/healthz", OFFERS[offer]),
+        creation(server, company, declared, body % code),
+        head("GET", "/healthz", {**OFFERS[offer], "Connection": "upgrade, close"}),
+        head("GET", "/healthz", {}),
+    ]
+    whole = b"".join(sent)
+    with server.connect() as connection:
+        for start in range(0, len(whole), piece):
+            send(connection, whole[start : start + piece])
+        answers = read_answers(connection)
+
+    assert [answer.status_code for answer in answers] == [201, 201, 200, 400, 200]
+
+
+def test_many_offers_at_once(server: Server) -> None:
+    offer = OFFERS["HTTP/2, as curl offers it"]
+    many = head("GET", "/healthz", offer) * 2_000
+    with server.connect() as connection:
+        send(connection, many + head("GET", "/healthz", {"Connection": "close"}))
+        answers = read_answers(connection)
+
+    assert [answer.content for answer in answers] == [b"ok\n"] * 2_001
+
+
+def test_a_body_after_an_offer_is_bounded_and_checked(server: Server, company: Company) -> None:
+    offer = OFFERS["WebSocket"]
+    refused = {
+        "Request_BodyTooLarge": ({"Content-Length": f"{10**12}"}, b""),
+        "Request_HeadersTooLarge": (CHUNKED, BESIDE["a trailer"]),
+        "BadRequest": (CHUNKED, b"nonsense\r\n"),
+    }
+    for code, (framing, body) in refused.items():
+        with server.connect() as connection:
+            send(connection, creation(server, company, {**offer, **framing}, body))
+            (answer,) = read_answers(connection)
+
+        refusal(answer, code)

@@ -28,6 +28,8 @@ from comptoir.http.transport import GatheringTransport
 from comptoir.response.error import error_answer
 
 _BACKLOG = 2_048
+_FRAMING = (b"content-length", b"transfer-encoding")
+"""The headers that say where a body ends."""
 _PIECE = 16 << 10
 """Bytes that are parsed at a time: a limit may be exceeded by as many before it is noticed."""
 _HEADER_MARKS = len(": \r\n")
@@ -116,10 +118,17 @@ class Protocol(HttpToolsProtocol):
             self._refuse(self._too_much_beside() if self.in_body else self._head_too_large())
 
     def _parse(self, data: bytes | memoryview) -> None:
+        rest = data
         try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._unsupported_upgrade_warning()
+            while True:
+                try:
+                    self.parser.feed_data(rest)
+                except httptools.HttpParserUpgrade as offer:
+                    # what offers another protocol is read on as HTTP/1.1 (RFC 9110, 7.8)
+                    rest = rest[offer.args[0] :]
+                    self._read_on()
+                else:
+                    return
         except httptools.HttpParserCallbackError as fault:
             # a callback of ours that refuses ends the parsing with its refusal as the context
             cause = fault.__context__
@@ -128,8 +137,34 @@ class Protocol(HttpToolsProtocol):
         except httptools.HttpParserError:
             self._refuse(_malformed())
 
+    def _read_on(self) -> None:
+        """Go on at the body of the request whose head has been read, with a parser of its own."""
+        lines = [b"POST / HTTP/1.1"]
+        if not self.cycle.keep_alive:
+            lines.append(b"Connection: close")
+        for name, value in self.scope["headers"]:
+            if name in _FRAMING:
+                lines.append(name + b": " + value)
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(b"\r\n".join([*lines, b"", b""]))
+
+    @override
+    def on_message_begin(self) -> None:
+        # within a body this is the head that `_read_on` writes
+        if not self.in_body:
+            super().on_message_begin()
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        if not self.in_body:
+            super().on_url(url)
+
     @override
     def on_headers_complete(self) -> None:
+        if self.in_body:
+            self.headers = []
+            return
         if self.arrived_bytes > self.head_limit:
             fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
             if len(self.url) + fields > self.head_limit:
@@ -151,6 +186,9 @@ class Protocol(HttpToolsProtocol):
 
     @override
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            # the parser leaves the body to the protocol that is offered
+            return
         self.in_body = False
         self.arrived_bytes = 0
         super().on_message_complete()
