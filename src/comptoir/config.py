@@ -114,7 +114,12 @@ class Settings:
     )
     batch_requests: int = field(default=100, metadata=_help("The most requests of a batch."))
     url_bytes: int = field(default=16 << 10, metadata=_help("The longest URL."))
-    header_bytes: int = field(default=64 << 10, metadata=_help("The largest head of a request."))
+    header_bytes: int = field(
+        default=64 << 10,
+        metadata=_help(
+            "The largest head of a request; also the most trailers and chunk extensions of a body."
+        ),
+    )
     request_seconds: float = field(
         default=60.0,
         metadata=_help("How long a request, its body included, may take to arrive before 408."),

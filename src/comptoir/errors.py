@@ -154,8 +154,9 @@ TOO_MANY_REQUESTS = ErrorKind(
 HEADERS_TOO_LARGE = ErrorKind(
     "Request_HeadersTooLarge",
     431,
-    "The headers are larger than this service reads.",
-    "Send fewer or shorter headers.",
+    "The headers, or the trailers and chunk extensions of the body, are larger than this service "
+    "reads.",
+    "Send fewer or shorter ones, or raise the limit in the settings.",
 )
 INTERNAL_ERROR = ErrorKind(
     "Internal_ServerError",

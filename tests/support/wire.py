@@ -2,8 +2,10 @@
 
 import socket
 import ssl
+from collections.abc import Iterator
 from contextlib import suppress
-from http.client import HTTPResponse
+from http.client import HTTPResponse, parse_headers
+from io import BytesIO
 
 import httpx
 
@@ -37,6 +39,38 @@ def read_answer(connection: socket.socket) -> httpx.Response:
     answer.begin()
     content = answer.read()
     return httpx.Response(answer.status, headers=answer.getheaders(), content=content)
+
+
+def read_answers(connection: socket.socket) -> list[httpx.Response]:
+    """Read all answers, whole, until the server closes the connection."""
+    stream = BytesIO(_until_closed(connection))
+    answers: list[httpx.Response] = []
+    while line := stream.readline():
+        headers = parse_headers(stream)
+        if headers.get("Transfer-Encoding") == "chunked":
+            content = b"".join(_chunks(stream))
+        else:
+            content = stream.read(int(headers.get("Content-Length", "0")))
+        answers.append(
+            httpx.Response(int(line.split()[1]), headers=headers.items(), content=content)
+        )
+    return answers
+
+
+def _until_closed(connection: socket.socket) -> bytes:
+    received = b""
+    # a server that has not read everything closes by a reset, which comes after its answers
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(1 << 16):
+            received += piece
+    return received
+
+
+def _chunks(stream: BytesIO) -> Iterator[bytes]:
+    while size := int(stream.readline(), 16):
+        yield stream.read(size)
+        stream.readline()
+    stream.readline()
 
 
 def head(method: str, target: str, headers: dict[str, str]) -> bytes:

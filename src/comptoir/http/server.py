@@ -2,14 +2,16 @@
 
 import asyncio
 import errno
+import logging
 import math
 import socket
 from contextlib import suppress
-from http import HTTPStatus
 
+import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
@@ -23,11 +25,18 @@ from comptoir.errors import (
 )
 from comptoir.http.exchange import next_id
 from comptoir.http.transport import GatheringTransport
-from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
 
 _BACKLOG = 2_048
+_FRAMING = (b"content-length", b"transfer-encoding")
+"""The headers that say where a body ends."""
+_PIECE = 16 << 10
+"""Bytes that are parsed at a time: a limit may be exceeded by as many before it is noticed."""
 _HEADER_MARKS = len(": \r\n")
+_CHUNK_MARKS = 20
+"""Bytes of each chunk that a client needs for its size and line ends."""
+
+_log = logging.getLogger(__name__)
 
 
 class Protocol(HttpToolsProtocol):
@@ -40,9 +49,14 @@ class Protocol(HttpToolsProtocol):
     head_limit = Settings().header_bytes
     request_seconds = Settings().request_seconds
     stall_seconds = Settings().stall_seconds
+    in_body = False
+    """Whether the head of a request has come in and its end has not."""
     arrived_bytes = 0
-    """What has come in since the last request ended; -1 while a body comes in."""
-    too_large = False
+    """What has come in of a head, or beside the content of a body."""
+    answering: RequestResponseCycle | None = None
+    """The exchange that is being answered; `cycle` is the latest that was read."""
+    is_deaf = False
+    """Whether what arrives is dropped, since the connection ends with the answers under way."""
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
     stall: asyncio.TimerHandle | None = None
@@ -58,6 +72,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         self._take()
+        if self.answering is not None and not self.answering.response_complete:
+            self._leave(self.answering)
         super().connection_lost(exc)
 
     @override
@@ -77,42 +93,113 @@ class Protocol(HttpToolsProtocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self.arrived_bytes >= 0:
-            self.arrived_bytes += len(data)
-        super().data_received(data)
-        # a head that does not end is never reported, so what has arrived counts by itself
-        if self.arrived_bytes > self.head_limit and not self.transport.is_closing():
-            self._refuse(self._head_too_large())
+        self._unset_keepalive_if_required()
+        if len(data) <= _PIECE:
+            self._take_in(data)
+        else:
+            whole = memoryview(data)
+            for start in range(0, len(data), _PIECE):
+                self._take_in(whole[start : start + _PIECE])
         # most requests arrive in one piece and are never watched
-        if not self.arrived_bytes:
+        if not self.in_body and not self.arrived_bytes:
             self._unwatch()
         elif self.watch is None:
             self._watch()
 
+    def _take_in(self, data: bytes | memoryview) -> None:
+        if self.is_deaf:
+            return
+        self.arrived_bytes += len(data)
+        self._parse(data)
+        # chunks that need less than is granted grant nothing to what comes after them
+        self.arrived_bytes = max(self.arrived_bytes, 0)
+        # the parser reports no header before its end, so what has arrived counts by itself
+        if self.arrived_bytes > self.head_limit and not self.is_deaf:
+            self._refuse(self._too_much_beside() if self.in_body else self._head_too_large())
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        rest = data
+        try:
+            while True:
+                try:
+                    self.parser.feed_data(rest)
+                except httptools.HttpParserUpgrade as offer:
+                    # what offers another protocol is read on as HTTP/1.1 (RFC 9110, 7.8)
+                    rest = rest[offer.args[0] :]
+                    self._read_on()
+                else:
+                    return
+        except httptools.HttpParserCallbackError as fault:
+            # a callback of ours that refuses ends the parsing with its refusal as the context
+            cause = fault.__context__
+            refusal = cause if isinstance(cause, Refusal) else _malformed()
+            self._refuse(refusal, self.parser.get_method().decode())
+        except httptools.HttpParserError:
+            self._refuse(_malformed())
+
+    def _read_on(self) -> None:
+        """Go on at the body of the request whose head has been read, with a parser of its own."""
+        lines = [b"POST / HTTP/1.1"]
+        if not self.cycle.keep_alive:
+            lines.append(b"Connection: close")
+        for name, value in self.scope["headers"]:
+            if name in _FRAMING:
+                lines.append(name + b": " + value)
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(b"\r\n".join([*lines, b"", b""]))
+
+    @override
+    def on_message_begin(self) -> None:
+        # within a body this is the head that `_read_on` writes
+        if not self.in_body:
+            super().on_message_begin()
+
+    @override
+    def on_url(self, url: bytes) -> None:
+        if not self.in_body:
+            super().on_url(url)
+
     @override
     def on_headers_complete(self) -> None:
+        if self.in_body:
+            self.headers = []
+            return
         if self.arrived_bytes > self.head_limit:
             fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
             if len(self.url) + fields > self.head_limit:
-                # the parser stops, and says so by send_400_response
-                self.too_large = True
                 raise self._head_too_large()
-        self.arrived_bytes = -1
         super().on_headers_complete()
+        self.in_body = True
+        self.arrived_bytes = 0
+        # trailers are no headers of the request (RFC 9110, 6.5.1)
+        self.headers = []
+
+    def on_chunk_header(self) -> None:
+        """Take note of a chunk; the parser calls this."""
+        self.arrived_bytes -= _CHUNK_MARKS
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self.arrived_bytes -= len(body)
+        super().on_body(body)
 
     @override
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            # the parser leaves the body to the protocol that is offered
+            return
+        self.in_body = False
         self.arrived_bytes = 0
         super().on_message_complete()
+        # the parser takes Connection from trailers, too, and after "close" reads no further
+        if self.headers and not self.parser.should_keep_alive():
+            self._end_with(self.cycle)
 
     @override
-    def send_400_response(self, msg: str) -> None:
-        if self.transport.is_closing():
-            return
-        if self.too_large:
-            self._refuse(self._head_too_large())
-        else:
-            self._refuse(Refusal(BAD_REQUEST, f"{msg} Send HTTP/1.1 (RFC 9112)."))
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self.answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def _watch(self) -> None:
         self.watch = self.loop.call_later(self.request_seconds, self._look)
@@ -124,18 +211,17 @@ class Protocol(HttpToolsProtocol):
 
     def _look(self) -> None:
         self.watch = None
-        if self.transport.is_closing():
+        if self.is_deaf or self.transport.is_closing():
             return
         latest = self._latest()
         # while a head comes in, the latest request is the one before
-        in_head = self.arrived_bytes >= 0
-        answering = latest is not None and (in_head or latest.response_started)
+        answering = latest is not None and (not self.in_body or latest.response_started)
         if self.flow.read_paused or self.pipeline:
             # it is the service that does not read yet
             self._watch()
         elif latest is not None and answering and not latest.response_complete:
             self._watch()
-        elif answering or not self.arrived_bytes:
+        elif answering or not (self.in_body or self.arrived_bytes):
             self.transport.close()
         else:
             self._refuse(self._too_slow())
@@ -158,26 +244,85 @@ class Protocol(HttpToolsProtocol):
             "shorter headers.",
         )
 
-    def _refuse(self, refusal: Refusal) -> None:
-        self.transport.write(_as_bytes(error_answer(refusal)))
-        self.transport.close()
+    def _too_much_beside(self) -> Refusal:
+        return Refusal(
+            HEADERS_TOO_LARGE,
+            f"The trailers and chunk extensions of the body are longer than {self.head_limit} "
+            "bytes. Send fewer or shorter ones, or none.",
+        )
+
+    def _refuse(self, refusal: Refusal, method: str = "GET") -> None:
+        """Answer what is being read by an error, in its turn, and end the connection after it."""
+        self.is_deaf = True
+        before = self.answering
+        if self.in_body:
+            method = self.scope["method"]
+            if self.cycle is not before:
+                # it waits for its turn, which the refusal gets
+                self.pipeline.popleft()
+            elif before.response_started:
+                self._end_with(before)
+                return
+            else:
+                self._leave(before)
+                before = None
+        self.cycle = self._last_cycle(method)
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, _refusing(refusal))
+        else:
+            self.pipeline.appendleft((self.cycle, _refusing(refusal)))
+
+    def _end_with(self, cycle: RequestResponseCycle) -> None:
+        """End the connection after the answer of the latest exchange."""
+        self.is_deaf = True
+        cycle.keep_alive = False
+        if cycle.response_complete:
+            self.transport.close()
+
+    @staticmethod
+    def _leave(cycle: RequestResponseCycle) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()
+
+    def _last_cycle(self, method: str) -> RequestResponseCycle:
+        self.on_message_begin()
+        self.scope["method"] = method
+        return RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
 
 
-def _as_bytes(answer: Answer) -> bytes:
-    body = answer.body if isinstance(answer.body, bytes) else b""
-    headers = [
-        *answer.headers,
-        (b"x-request-id", next_id().encode()),
-        (b"content-length", b"%d" % len(body)),
-        (b"connection", b"close"),
-    ]
-    lines = [b"HTTP/1.1 %d %s" % (answer.status, _phrase(answer.status))]
-    lines += [name + b": " + value for name, value in headers]
-    return b"\r\n".join([*lines, b"", body])
+def _malformed() -> Refusal:
+    return Refusal(BAD_REQUEST, "Invalid HTTP request received. Send HTTP/1.1 (RFC 9112).")
 
 
-def _phrase(status: int) -> bytes:
-    return HTTPStatus(status).phrase.encode()
+def _refusing(refusal: Refusal) -> ASGI3Application:
+    """An application that answers by an error, and says that the connection ends."""
+
+    async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        answer, request_id = error_answer(refusal), next_id()
+        _log.warning("refused request %s by %d: %s", request_id, answer.status, refusal)
+        body = answer.body if isinstance(answer.body, bytes) else b""
+        headers = [
+            *answer.headers,
+            (b"x-request-id", request_id.encode()),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return refuse
 
 
 def bind(host: str, port: int) -> socket.socket:

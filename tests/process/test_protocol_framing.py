@@ -1,0 +1,223 @@
+"""Where requests begin and end on a connection: one answer each, in order, whatever is sent."""
+
+from socket import MSG_PEEK, socket
+
+import pytest
+
+from support.client import record
+from support.office import Company
+from support.refusals import refusal
+from support.server import Server
+from support.wire import ask, head, read_answers, send
+
+RECORDS = 2_000
+CHUNKED = {"Transfer-Encoding": "chunked"}
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    company = server.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 90} for n in range(RECORDS)))
+    return company
+
+
+def listing(server: Server, company: Company, headers: dict[str, str] | None = None) -> bytes:
+    """The head of a request for a page that is streamed."""
+    path = company.root.removeprefix(server.origin.root)
+    given = {"Authorization": f"Bearer {company.token}", "Prefer": f"maxpagesize={RECORDS}"}
+    return head("GET", f"{path}/shippingAgentsExt", {**given, **(headers or {})})
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_is_malformed_is_refused_after_the_answers_before_it(
+    count: int, server: Server, company: Company
+) -> None:
+    expected = company.get("shippingAgentsExt", headers={"Prefer": f"maxpagesize={RECORDS}"})
+    with server.connect() as connection:
+        send(connection, listing(server, company) * count + b"nonsense\r\n\r\n")
+        *answers, last = read_answers(connection)
+
+    assert [answer.content for answer in answers] == [expected.content] * count
+    refusal(last, "BadRequest")
+    assert last.headers["connection"] == "close"
+
+
+def test_a_body_that_breaks_off_is_refused_after_the_answers_before_it(
+    server: Server, company: Company
+) -> None:
+    broken = listing(server, company, CHUNKED) + b"nonsense\r\n"
+    with server.connect() as connection:
+        send(connection, listing(server, company) + broken)
+        first, last = read_answers(connection)
+
+    assert first.status_code == 200
+    refusal(last, "BadRequest")
+
+
+def test_a_request_that_was_answered_is_not_refused_as_well(server: Server) -> None:
+    """The service answers 401 before it reads a body, whatever the body turns out to be."""
+    with server.connect() as connection:
+        send(connection, head("POST", "/api/companies", CHUNKED))
+        connection.recv(1, MSG_PEEK)
+        send(connection, b"nonsense\r\n")
+        (answer,) = read_answers(connection)
+
+    refusal(answer, "Authentication_InvalidCredentials")
+
+
+def creation(server: Server, company: Company, headers: dict[str, str], body: bytes) -> bytes:
+    """A request that creates a shipping agent."""
+    path = company.root.removeprefix(server.origin.root)
+    given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
+    return head("POST", f"{path}/shippingAgentsExt", {**given, **headers}) + body
+
+
+def chunked(body: bytes, size: int, extension: bytes = b"") -> bytes:
+    """A body in chunks of a size, up to the chunk that ends it."""
+    chunks = (body[start : start + size] for start in range(0, len(body), size))
+    return b"".join(b"%x%b\r\n%b\r\n" % (len(each), extension, each) for each in chunks)
+
+
+def test_trailers_are_no_headers_of_the_request(server: Server, company: Company) -> None:
+    """A token in a trailer neither authenticates a request nor spoils one that has a token."""
+    body = chunked(b'{"code": "trailers"}', 5) + b"0\r\nAuthorization: Bearer %b\r\n\r\n"
+    plain = head("POST", "/api/companies", CHUNKED)
+    with server.connect() as connection:
+        refused = ask(connection, plain + body % company.token.encode())
+        created = ask(connection, creation(server, company, CHUNKED, body % b"nonsense"))
+
+    refusal(refused, "Authentication_InvalidCredentials")
+    assert record(created, 201)["code"] == "trailers"
+
+
+BESIDE = {
+    "a trailer": b"0\r\nX: " + b"x" * 100_000,
+    "a trailer with a long name": b"0\r\nX" + b"x" * 100_000,
+    "many trailers": b"0\r\n" + b"a:b\r\n" * 20_000,
+    "an extension": b"1;x=" + b"x" * 100_000,
+    "many extensions": b"1;x=%b\r\n{\r\n" % (b"x" * 1_000) * 100,
+    "a size with zeros": b"0" * 100_000,
+    "a trailer after many chunks": b"1\r\n \r\n" * 20_000 + b"0\r\nX: " + b"x" * 100_000,
+}
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("what", BESIDE)
+def test_too_much_beside_the_content_of_a_body(
+    what: str, ends: bool, server: Server, company: Company
+) -> None:
+    """Trailers and chunk extensions are bounded as headers are, whether they end or not."""
+    body = BESIDE[what] + (b"\r\n" * 2 if ends else b"")
+    with server.connect() as connection:
+        send(connection, creation(server, company, CHUNKED, body))
+        (answer,) = read_answers(connection)
+
+    refusal(answer, "Request_HeadersTooLarge")
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("authorized", [True, False])
+@pytest.mark.parametrize("what", ["a trailer", "many trailers", "an extension"])
+def test_what_does_not_end_is_not_read_to_its_end(
+    what: str, authorized: bool, server: Server, company: Company
+) -> None:
+    """The service neither keeps it nor reads it, whether or not it has answered already."""
+    begun = creation(server, company, CHUNKED, b"")
+    start = begun if authorized else head("POST", "/api/companies", CHUNKED)
+    more = b"a:b\r\n" * 20_000 if what == "many trailers" else b"x" * 100_000
+    with server.connect() as connection:
+        send(connection, start + BESIDE[what])
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            send_all(connection, more, 200)
+
+
+def send_all(connection: socket, content: bytes, times: int) -> None:
+    for _ in range(times):
+        connection.sendall(content)
+
+
+def test_little_beside_the_content_of_a_body(server: Server, company: Company) -> None:
+    """Small chunks, signed chunks and trailers within the limit are read."""
+    bodies = {
+        "small": chunked(b'{"code": "small"}'.rjust(50_000), 1) + b"0\r\n",
+        "signed": chunked(b'{"code": "signed"}'.rjust(500_000), 8_192, b";signature=" + b"x" * 64)
+        + b"0\r\n",
+        "long": chunked(b'{"code": "long"}', 100) + b"0\r\nX: %b\r\n" % (b"x" * 60_000),
+    }
+    with server.connect() as connection:
+        for code, body in bodies.items():
+            created = ask(connection, creation(server, company, CHUNKED, body + b"\r\n"))
+            assert record(created, 201)["code"] == code
+
+
+def test_a_trailer_may_end_the_connection(server: Server) -> None:
+    body = b"0\r\nConnection: close\r\n\r\n"
+    with server.connect() as connection:
+        send(connection, head("GET", "/healthz", CHUNKED) + body + head("GET", "/healthz", {}))
+        (answer,) = read_answers(connection)
+
+    assert answer.content == b"ok\n"
+    assert answer.headers["connection"] == "close"
+
+
+OFFERS = {
+    "HTTP/2, as curl offers it": {
+        "Connection": "Upgrade, HTTP2-Settings",
+        "Upgrade": "h2c",
+        "HTTP2-Settings": "AAMAAABkAAQCAAAAAAIAAAAA",
+    },
+    "WebSocket": {"Connection": "keep-alive, upgrade", "Upgrade": "websocket"},
+}
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1_000_000])
+@pytest.mark.parametrize("offer", OFFERS)
+def test_an_offer_of_another_protocol_is_ignored(
+    offer: str, piece: int, server: Server, company: Company
+) -> None:
+    """The declared body is read, and what comes after it is the next request."""
+    smuggled = head("DELETE", "/healthz", {})
+    body = b'{"code": "%b"}'.ljust(200) + smuggled
+    code = f"{offer} {piece}".encode()
+    declared = {**OFFERS[offer], "Content-Length": f"{len(body % code)}"}
+    in_chunks = chunked(b'{"code": "chunked %b"}' % code, 5) + b"0\r\nConnection: upgrade\r\n\r\n"
+    sent = [
+        creation(server, company, declared, body.replace(smuggled, b" " * len(smuggled)) % code),
+        creation(server, company, {**OFFERS[offer], **CHUNKED}, in_chunks),
+        head("GET", "/healthz", OFFERS[offer]),
+        creation(server, company, declared, body % code),
+        head("GET", "/healthz", {**OFFERS[offer], "Connection": "upgrade, close"}),
+        head("GET", "/healthz", {}),
+    ]
+    whole = b"".join(sent)
+    with server.connect() as connection:
+        for start in range(0, len(whole), piece):
+            send(connection, whole[start : start + piece])
+        answers = read_answers(connection)
+
+    assert [answer.status_code for answer in answers] == [201, 201, 200, 400, 200]
+
+
+def test_many_offers_at_once(server: Server) -> None:
+    offer = OFFERS["HTTP/2, as curl offers it"]
+    many = head("GET", "/healthz", offer) * 2_000
+    with server.connect() as connection:
+        send(connection, many + head("GET", "/healthz", {"Connection": "close"}))
+        answers = read_answers(connection)
+
+    assert [answer.content for answer in answers] == [b"ok\n"] * 2_001
+
+
+def test_a_body_after_an_offer_is_bounded_and_checked(server: Server, company: Company) -> None:
+    offer = OFFERS["WebSocket"]
+    refused = {
+        "Request_BodyTooLarge": ({"Content-Length": f"{10**12}"}, b""),
+        "Request_HeadersTooLarge": (CHUNKED, BESIDE["a trailer"]),
+        "BadRequest": (CHUNKED, b"nonsense\r\n"),
+    }
+    for code, (framing, body) in refused.items():
+        with server.connect() as connection:
+            send(connection, creation(server, company, {**offer, **framing}, body))
+            (answer,) = read_answers(connection)
+
+        refusal(answer, code)
