@@ -73,6 +73,14 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
     )
 
 
+def entity_tag(text: str) -> EntityTags | None:
+    """One tag as a text, such as the value of `@odata.etag`; None for a text that is not a tag."""
+    match = _ENTITY_TAG.fullmatch(text.encode())
+    if match is None:
+        return None
+    return EntityTags(any=False, opaque=frozenset({match[1].decode("latin-1")}))
+
+
 def check_versions(headers: Headers) -> None:
     """Raise `Refusal` (400) for a version of OData that the service does not speak.
 
@@ -104,9 +112,15 @@ def check_isolation(headers: Headers) -> None:
             )
 
 
-def speaks_401(headers: Headers) -> bool:
-    """Whether the client reads answers of 4.01: `OData-MaxVersion` says so."""
-    held = _version(headers.get(b"odata-maxversion", b""))
+def speaks_401(headers: Headers) -> bool | None:
+    """Whether `OData-MaxVersion` allows answers of 4.01; None when it is not sent.
+
+    Then the client leaves the version to the service (OData Protocol 4.01, 8.2.7).
+    """
+    highest = headers.get(b"odata-maxversion")
+    if highest is None:
+        return None
+    held = _version(highest)
     return held is not None and held >= _SPOKEN[1]
 
 

@@ -13,6 +13,9 @@ JSON = "application/json"
 MINIMAL = "minimal"
 LEVELS = (MINIMAL, "none", "full")
 
+_UTF_8 = ("utf-8", "utf8")
+_FLAGS = ("true", "false")
+
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
         "odata.metadata": "metadata",
@@ -38,7 +41,7 @@ class Parameters(msgspec.Struct, frozen=True):
 
 
 def json_parameters(element: Element) -> Parameters:
-    """Read the parameters of `application/json`, up to the quality if there is one."""
+    """Read the parameters of `application/json` in `Accept`, up to the quality if there is one."""
     held: dict[str, str] = {}
     for name, value in element.parameters:
         known, text = _NAMES.get(name, name), value.lower()
@@ -47,9 +50,9 @@ def json_parameters(element: Element) -> Parameters:
         if known == "metadata":
             fits = text in LEVELS
         elif known == "charset":
-            fits = text in ("utf-8", "utf8")
+            fits = text in _UTF_8
         else:
-            fits = known in ("streaming", *_NAMES.values()) and text in ("true", "false")
+            fits = known in ("streaming", *_NAMES.values()) and text in _FLAGS
         if not fits:
             return Parameters(unknown=f"{name}={value}")
         held[known] = text
@@ -79,18 +82,22 @@ def _declared(content_type: bytes) -> bool:
             f"The body must be application/json, but Content-Type is {text[:80]!r}. "
             "Send Content-Type: application/json."
         )
-    parameters = json_parameters(media[0])
-    if parameters.unknown.startswith("charset="):
-        raise _unsupported(
-            f"The body must be UTF-8, but Content-Type says {parameters.unknown[:80]!r}. "
-            "Send UTF-8."
-        )
-    if parameters.unknown:
-        raise _unsupported(
-            f"Content-Type says {parameters.unknown[:80]!r}, which is no parameter of JSON that "
-            "the service knows. Send Content-Type: application/json."
-        )
-    return parameters.ieee754
+    ieee754 = False
+    # no other parameter changes how a body is read
+    for name, value in media[0].parameters:
+        if name == "charset" and value.lower() not in _UTF_8:
+            raise _unsupported(
+                f"The body must be UTF-8, but Content-Type says {f'charset={value}'[:80]!r}. "
+                "Send UTF-8."
+            )
+        if _NAMES.get(name) == "ieee754":
+            if value.lower() not in _FLAGS:
+                raise _unsupported(
+                    f"Content-Type says {f'IEEE754Compatible={value}'[:80]!r}. "
+                    "Send IEEE754Compatible=true or leave it out."
+                )
+            ieee754 = value.lower() == "true"
+    return ieee754
 
 
 def _unsupported(message: str) -> Refusal:
