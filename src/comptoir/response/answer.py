@@ -1,10 +1,13 @@
 """What is answered: a status, headers, and a body, whole or in pieces."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 
 Header = tuple[bytes, bytes]
+
+Pieces = AsyncGenerator[bytes, None]
+"""A body in pieces. Its reader closes it, so that what produces it ends at once."""
 
 
 class Answer(msgspec.Struct):
@@ -12,4 +15,4 @@ class Answer(msgspec.Struct):
 
     status: int
     headers: list[Header]
-    body: bytes | AsyncIterator[bytes] = b""
+    body: bytes | Pieces = b""
