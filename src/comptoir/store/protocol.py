@@ -14,6 +14,7 @@ from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded
 from comptoir.store.change import Written
+from comptoir.store.condition import Condition
 from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
@@ -84,6 +85,8 @@ class Reads(Protocol):
 
 class Store(Reads, Protocol):
     """Reads records, and writes them by units of work."""
+
+    condition: Condition
 
     def replicated(self, company: Company, seen: int) -> Reads:
         """What reads of one company for one request, which may be answered by a replica.
