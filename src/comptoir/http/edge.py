@@ -13,6 +13,7 @@ from comptoir.http.coding import VARIES, encode
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
+from comptoir.http.guards import NOT_KEPT, REVALIDATED
 from comptoir.http.journal import Journal
 from comptoir.response.answer import Answer, Pieces
 from comptoir.response.error import error_answer
@@ -96,6 +97,7 @@ class Edge:
 async def _send(answer: Answer, receive: Receive, send: Send, exchange: Exchange) -> None:
     status, headers = answer.status, answer.headers
     headers.append((b"x-request-id", exchange.id.encode()))
+    headers += REVALIDATED if answer.is_revalidated else NOT_KEPT
     body = encode(headers, answer.body, exchange.coding)
     if isinstance(body, bytes):
         if status == 304:
@@ -134,12 +136,15 @@ async def _stream(body: Pieces, receive: Receive, send: Send, exchange: Exchange
 
 
 def _noted(send: Send, exchange: Exchange) -> Send:
-    """A `send` that notes the status and adds the exchange's id, for the pages."""
+    """A `send` that notes the status and adds the headers of every answer, for the pages."""
 
     async def noting(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
-            message["headers"] = [*message["headers"], (b"x-request-id", exchange.id.encode())]
+            given = dict(message["headers"])
+            added = [header for header in NOT_KEPT if header[0] not in given]
+            added.append((b"x-request-id", exchange.id.encode()))
+            message["headers"] = [*message["headers"], *added]
         await send(message)
 
     return noting

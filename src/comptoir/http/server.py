@@ -22,6 +22,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.http.exchange import next_id
+from comptoir.http.guards import NOT_KEPT
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.answer import Answer
 from comptoir.response.error import error_answer
@@ -167,6 +168,7 @@ def _as_bytes(answer: Answer) -> bytes:
     body = answer.body if isinstance(answer.body, bytes) else b""
     headers = [
         *answer.headers,
+        *NOT_KEPT,
         (b"x-request-id", next_id().encode()),
         (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"),

@@ -11,8 +11,12 @@ Pieces = AsyncGenerator[bytes, None]
 
 
 class Answer(msgspec.Struct):
-    """An answer to a request. Content-Type is among the headers, Content-Length is not yet."""
+    """An answer to a request. Content-Type is among the headers, Content-Length is not yet.
+
+    One that `is_revalidated` stays the same as long as its entity tag does.
+    """
 
     status: int
     headers: list[Header]
     body: bytes | Pieces = b""
+    is_revalidated: bool = False
