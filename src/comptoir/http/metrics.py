@@ -21,6 +21,8 @@ from comptoir.http.exchange import Exchange
 from comptoir.store.condition import Condition
 
 AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
+STORED_AT = "comptoir_last_write_timestamp_seconds"
+FULL_AT = "comptoir_disk_full_timestamp_seconds"
 
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes the workers of one service count together."""
@@ -53,6 +55,18 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="max",
         )
+        self._stored_at = Gauge(
+            STORED_AT,
+            "When a change was last stored; 0 for never.",
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        self._full_at = Gauge(
+            FULL_AT,
+            "When a write last failed since the disk of the database was full; 0 for never.",
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
         self._condition: Condition | None = None
         self._replica_reads = Counter(
             "comptoir_replica_reads",
@@ -73,6 +87,8 @@ class Metrics:
         """Count exchanges that have ended, and note the condition in which they left the store."""
         if self._condition is not None:
             self._ahead_until.set(self._condition.ahead_until)
+            self._stored_at.set(self._condition.stored_at)
+            self._full_at.set(self._condition.full_at)
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
             # methods are the client's to invent
@@ -103,5 +119,14 @@ class _Derived(Collector):
         yield GaugeMetricFamily(
             "comptoir_last_change_ahead_seconds",
             "Seconds by which the last change of a company is ahead of the clock; 0 for none.",
-            value=max((self._noted.get_sample_value(AHEAD_UNTIL) or 0.0) - time(), 0.0),
+            value=max(self._value(AHEAD_UNTIL) - time(), 0.0),
         )
+        yield GaugeMetricFamily(
+            "comptoir_disk_full",
+            "1 from a write that failed since the disk of the database was full to the next one "
+            "that is stored; else 0.",
+            value=float(self._value(FULL_AT) > self._value(STORED_AT)),
+        )
+
+    def _value(self, name: str) -> float:
+        return self._noted.get_sample_value(name) or 0.0

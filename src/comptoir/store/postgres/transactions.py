@@ -102,7 +102,9 @@ class Transactions:
                     if is_of_request(fault) and len(jobs) > 1:
                         # one unit's own fault, which is no matter of its neighbours
                         return fault
-                    raise refusal_of(fault) from fault
+                    refusal = refusal_of(fault)
+                    self._condition.failed(refusal)
+                    raise refusal from fault
         else:
             raise refusal_of(conflict) from conflict
         await self._settle(in_doubt)

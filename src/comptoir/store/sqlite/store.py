@@ -31,7 +31,7 @@ class SqliteStore(StatementStore):
             seconds=settings.scan_seconds,
         )
         self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
-        condition = Condition()
+        condition = Condition(path.absolute().parent)
         self._file_writer = Writer(writing, statements.service, settings.queued_writes, condition)
         open_moment = partial(sqlite_moment, open_reading)
         super().__init__(statements, self._file_reader, self._file_writer, open_moment, condition)

@@ -111,6 +111,8 @@ class Writer:
             with suppress(sqlite3.Error):
                 connection.rollback()
             told = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
+            if isinstance(told, Refusal):
+                self._condition.failed(told)
             for job in jobs:
                 job.fault = told
 
