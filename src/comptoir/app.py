@@ -76,6 +76,7 @@ class Application:
         """Open the store; raises `OperatorError` when that is not possible."""
         settings = self._settings
         self._store = open_store(settings, self._model, self._metrics.count_replica_read)
+        self._metrics.watch(self._store.condition)
         service = Service(self._model, self._store, settings)
         api = Api(service, Authenticator(self._verifier), settings)
         self._edge = Edge(

@@ -6,39 +6,12 @@ import msgspec
 import pytest
 
 from support.client import record
+from support.log import line_of
 from support.office import Company
 from support.patience import until
 from support.refusals import refusal
 from support.server import Server
 from support.wire import ask, head, read_answer, send
-
-
-class Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A line of the log about a request."""
-
-    time: str
-    level: str
-    event: str
-    id: str
-    method: str
-    path: str
-    status: int
-    bytes: int
-    ms: float
-    by: str
-    client: str
-
-
-def line_of(server: Server, request_id: str) -> Line:
-    """The line about a request, once it is written."""
-    mark = f'"id":"{request_id}"'.encode()
-
-    def look() -> Line | None:
-        lines = server.log.read_bytes().splitlines(keepends=True)
-        written = [line for line in lines if mark in line and line.endswith(b"\n")]
-        return msgspec.json.decode(written[0], type=Line) if written else None
-
-    return until(look, f"a line in the log about {request_id}")
 
 
 @pytest.fixture(scope="module")

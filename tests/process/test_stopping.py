@@ -101,6 +101,7 @@ def test_a_stop_ends_in_time_though_a_client_never_sends_its_body(
         server.wait()
 
     assert company.changes() == []
+    assert "Traceback" not in server.log.read_text()
 
 
 def test_a_write_that_a_stop_overtakes_is_answered_by_its_outcome(

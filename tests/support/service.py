@@ -13,6 +13,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from support.client import Client
+from support.leaving import left_open
 from support.office import Company, Office
 from support.tokens import Tokens
 
@@ -78,6 +79,10 @@ class Service:
             await asyncio.sleep(0)
         sending.cancel()
         await asyncio.wait((sending,))
+
+    def leave(self, request: httpx.Request, pieces: int) -> list[str]:
+        """Send a request and disconnect after some pieces of its answer, as `left_open` does."""
+        return self._runner.run(left_open(self._application, request, pieces))
 
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return list(await asyncio.gather(*(self._http.send(each) for each in requests)))

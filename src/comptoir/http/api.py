@@ -18,6 +18,7 @@ from comptoir.request.access import access
 from comptoir.request.headers import check_isolation, check_versions, combined
 from comptoir.response.answer import Answer
 from comptoir.service import Request, Service
+from comptoir.store.tasks import give_up
 
 # the last letters of a batch's path, whether or not its $ is percent-encoded
 _BATCH = b"batch"
@@ -73,4 +74,5 @@ async def while_connected(receive: Receive, rows: Awaitable[list[Row]]) -> list[
         return reading.result()
     finally:
         leaving.cancel()
-        reading.cancel()
+        if not reading.done():
+            await give_up(reading)

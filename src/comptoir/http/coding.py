@@ -6,7 +6,8 @@ and 5.4; gzip at level 2 of isal 1.9 ms and 4.5, while zlib takes 6.7 ms for 4.3
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from contextlib import aclosing
 from typing import Protocol
 
 import msgspec
@@ -15,7 +16,7 @@ from isal import isal_zlib
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.request.fields import elements, kept, quality
 from comptoir.request.headers import Headers
-from comptoir.response.answer import Header
+from comptoir.response.answer import Header, Pieces
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -113,7 +114,7 @@ def _liked(accepted: bytes) -> Coding:
     return IDENTITY
 
 
-Body = bytes | AsyncIterator[bytes]
+Body = bytes | Pieces
 
 
 def encode(headers: list[Header], body: Body, coding: Coding) -> Body:
@@ -135,14 +136,15 @@ def encode(headers: list[Header], body: Body, coding: Coding) -> Body:
     return compressor.piece(body) + compressor.end()
 
 
-async def _compressed(body: AsyncIterator[bytes], compressor: Compressor) -> AsyncIterator[bytes]:
-    async for piece in body:
-        if piece:
-            yield compressor.piece(piece)
+async def _compressed(body: Pieces, compressor: Compressor) -> Pieces:
+    async with aclosing(body):
+        async for piece in body:
+            if piece:
+                yield compressor.piece(piece)
     yield compressor.end()
 
 
-async def _slices(body: bytes) -> AsyncIterator[bytes]:
+async def _slices(body: bytes) -> Pieces:
     for start in range(0, len(body), SLICE):
         yield body[start : start + SLICE]
         # others have their turn

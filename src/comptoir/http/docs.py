@@ -20,7 +20,8 @@ _HEADERS = {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "X-Content-Type-Options": "nosniff",
+    # its files change with a release, and keep their names
+    "Cache-Control": "no-cache",
     "Referrer-Policy": "no-referrer",
 }
 

@@ -2,18 +2,20 @@
 
 import asyncio
 import logging
+from contextlib import aclosing
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from comptoir.errors import INTERNAL_ERROR, Refusal
+from comptoir.errors import INTERNAL_ERROR, UNAVAILABLE, Refusal
 from comptoir.http.api import Api
-from comptoir.http.body import ClientLeft
+from comptoir.http.body import ClientLeft, client_left
 from comptoir.http.coding import VARIES, encode
 from comptoir.http.cors import Cors
 from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
+from comptoir.http.guards import NOT_KEPT, REVALIDATED
 from comptoir.http.journal import Journal
-from comptoir.response.answer import Answer
+from comptoir.response.answer import Answer, Pieces
 from comptoir.response.error import error_answer
 
 CLIENT_LEFT = 499
@@ -46,6 +48,8 @@ class Edge:
                 await self._pages(scope, receive, _noted(send, exchange))
         except ClientLeft:
             exchange.status = CLIENT_LEFT
+        except asyncio.CancelledError:
+            await self._give_up(scope, receive, send, exchange)
         finally:
             self._journal.end(exchange)
 
@@ -59,17 +63,11 @@ class Edge:
             answer = error_answer(refusal)
         except ClientLeft:
             raise
-        except asyncio.CancelledError:
-            # the server stops and waits no longer: the client is told, in the form of every error
-            answer = error_answer(stopping())
-            answer.headers.append((b"connection", b"close"))
-            await _send(self._readable(answer, scope), send, exchange)
-            raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # whatever failed, the client gets an error body
             answer = error_answer(failed(exchange))
         try:
-            await _send(self._readable(answer, scope), send, exchange)
+            await _send(self._readable(answer, scope), receive, send, exchange)
         except ClientLeft:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
@@ -77,16 +75,29 @@ class Edge:
             _log.exception("the answer to request %s broke off", exchange.id)
             exchange.status = INTERNAL_ERROR.status
 
+    async def _give_up(
+        self, scope: Scope, receive: Receive, send: Send, exchange: Exchange
+    ) -> None:
+        """End an exchange that was cancelled: the server stops, and does not wait any longer."""
+        if exchange.status:
+            # the head has gone out with its status; an answer that breaks off tells the client
+            _log.warning("the answer to request %s broke off: the service stops", exchange.id)
+            exchange.status = UNAVAILABLE.status
+            return
+        answer = error_answer(stopping())
+        answer.headers.append((b"connection", b"close"))
+        await _send(self._readable(answer, scope), receive, send, exchange)
+
     def _readable(self, answer: Answer, scope: Scope) -> Answer:
         if self._cors is not None:
             answer.headers += self._cors.headers(scope)
         return answer
 
 
-async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:
+async def _send(answer: Answer, receive: Receive, send: Send, exchange: Exchange) -> None:
     status, headers = answer.status, answer.headers
-    exchange.status = status
     headers.append((b"x-request-id", exchange.id.encode()))
+    headers += REVALIDATED if answer.is_revalidated else NOT_KEPT
     body = encode(headers, answer.body, exchange.coding)
     if isinstance(body, bytes):
         if status == 304:
@@ -94,26 +105,46 @@ async def _send(answer: Answer, send: Send, exchange: Exchange) -> None:
         elif status != 204:
             headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": status, "headers": headers})
+        exchange.status = status
         if exchange.method == "HEAD":
             body = b""
         exchange.size = len(body)
         await send({"type": "http.response.body", "body": body})
         return
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    if exchange.method != "HEAD":
-        async for piece in body:
-            exchange.size += len(piece)
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    exchange.status = status
+    await _stream(body, receive, send, exchange)
     await send({"type": "http.response.body", "body": b""})
 
 
+async def _stream(body: Pieces, receive: Receive, send: Send, exchange: Exchange) -> None:
+    """Send a body piece by piece; raises `ClientLeft` when nobody takes the next one."""
+    leaving = asyncio.ensure_future(client_left(receive))
+    try:
+        async with aclosing(body):
+            async for piece in body:
+                if exchange.method == "HEAD":
+                    break
+                # without a client, `send` drops what it is given, and says nothing
+                if not leaving.done():
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if leaving.done():
+                    raise ClientLeft
+                exchange.size += len(piece)
+    finally:
+        leaving.cancel()
+
+
 def _noted(send: Send, exchange: Exchange) -> Send:
-    """A `send` that notes the status and adds the exchange's id, for the pages."""
+    """A `send` that notes the status and adds the headers of every answer, for the pages."""
 
     async def noting(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
-            message["headers"] = [*message["headers"], (b"x-request-id", exchange.id.encode())]
+            given = dict(message["headers"])
+            added = [header for header in NOT_KEPT if header[0] not in given]
+            added.append((b"x-request-id", exchange.id.encode()))
+            message["headers"] = [*message["headers"], *added]
         await send(message)
 
     return noting

@@ -2,17 +2,27 @@
 
 import os
 from collections.abc import Iterable
+from time import time
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
     multiprocess,
 )
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
 
 from comptoir.http.exchange import Exchange
+from comptoir.store.condition import Condition
+
+AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
+STORED_AT = "comptoir_last_write_timestamp_seconds"
+FULL_AT = "comptoir_disk_full_timestamp_seconds"
 
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes the workers of one service count together."""
@@ -39,7 +49,25 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-
+        self._ahead_until = Gauge(
+            AHEAD_UNTIL,
+            "The latest time of a change that is ahead of the clock; 0 for none.",
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        self._stored_at = Gauge(
+            STORED_AT,
+            "When a change was last stored; 0 for never.",
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        self._full_at = Gauge(
+            FULL_AT,
+            "When a write last failed since the disk of the database was full; 0 for never.",
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        self._condition: Condition | None = None
         self._replica_reads = Counter(
             "comptoir_replica_reads",
             "Reads that a replica may answer, by whether it did, and if not, why.",
@@ -47,12 +75,20 @@ class Metrics:
             registry=self._registry,
         )
 
+    def watch(self, condition: Condition) -> None:
+        """Show the condition of a store from now on."""
+        self._condition = condition
+
     def count_replica_read(self, outcome: str) -> None:
         """Count what becomes of a read that a replica may answer."""
         self._replica_reads.labels(outcome).inc()
 
     def count(self, exchanges: Iterable[Exchange]) -> None:
-        """Count exchanges that have ended."""
+        """Count exchanges that have ended, and note the condition in which they left the store."""
+        if self._condition is not None:
+            self._ahead_until.set(self._condition.ahead_until)
+            self._stored_at.set(self._condition.stored_at)
+            self._full_at.set(self._condition.full_at)
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
             # methods are the client's to invent
@@ -65,8 +101,32 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """The metrics of this service, of all its workers if it has several."""
-        if MULTIPROCESS_FOLDER not in os.environ:
-            return generate_latest(self._registry)
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        registry = self._registry
+        if MULTIPROCESS_FOLDER in os.environ:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry) + generate_latest(_Derived(registry))
+
+
+class _Derived(Collector):
+    """What follows from the times that all workers have noted, which no worker has to renew."""
+
+    def __init__(self, noted: CollectorRegistry) -> None:
+        self._noted = noted
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "comptoir_last_change_ahead_seconds",
+            "Seconds by which the last change of a company is ahead of the clock; 0 for none.",
+            value=max(self._value(AHEAD_UNTIL) - time(), 0.0),
+        )
+        yield GaugeMetricFamily(
+            "comptoir_disk_full",
+            "1 from a write that failed since the disk of the database was full to the next one "
+            "that is stored; else 0.",
+            value=float(self._value(FULL_AT) > self._value(STORED_AT)),
+        )
+
+    def _value(self, name: str) -> float:
+        return self._noted.get_sample_value(name) or 0.0

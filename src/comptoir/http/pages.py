@@ -25,7 +25,8 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
 
     async def readyz(_: Request) -> Response:
         await store.check()
-        return PlainTextResponse("ready\n")
+        lines = ["ready", *(f"warning: {each}" for each in store.condition.warnings())]
+        return PlainTextResponse("\n".join([*lines, ""]))
 
     async def exposition(_: Request) -> Response:
         return Response(journal.exposition(), media_type=CONTENT_TYPE)

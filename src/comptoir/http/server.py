@@ -24,6 +24,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.http.exchange import next_id
+from comptoir.http.guards import NOT_KEPT
 from comptoir.http.transport import GatheringTransport
 from comptoir.response.error import error_answer
 
@@ -315,6 +316,7 @@ def _refusing(refusal: Refusal) -> ASGI3Application:
         body = answer.body if isinstance(answer.body, bytes) else b""
         headers = [
             *answer.headers,
+            *NOT_KEPT,
             (b"x-request-id", request_id.encode()),
             (b"content-length", b"%d" % len(body)),
             (b"connection", b"close"),

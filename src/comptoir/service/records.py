@@ -34,7 +34,7 @@ class Records:
         if isinstance(found, Answer):
             return found
         body = context.records.record(self._base_url, context.company, found)
-        return Answer(200, [*context.headers(), _etag(context, found)], body)
+        return _answer(context, found, context.headers(), body)
 
     async def _viewed(self, context: Context, options: QueryOptions) -> Answer:
         """The record as `$select`, `$compute` and `$expand` show it."""
@@ -46,7 +46,7 @@ class Records:
             return found
         extras = () if view.expander is None else (await view.expander.extras([found]))[0]
         body = view.records.record(self._base_url, context.company, found, extras)
-        return Answer(200, [*context.headers(), _etag(context, found)], body)
+        return _answer(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Answer:
         """Operation 9 at a key: the collection, narrowed to one record unless the key is zero."""
@@ -89,12 +89,10 @@ class Records:
         stored = found[context.entity_set.type.position[held.name] + 1]
         if raw:
             headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
-            return Answer(
-                200, [*headers, _etag(context, found)], held.type.to_text(stored).encode()
-            )
+            return _answer(context, found, headers, held.type.to_text(stored).encode())
         link = context.records.link(self._base_url, context.company, found)
         body = property_body(self._base_url, link, held, stored, context.records.form)
-        return Answer(200, [*context.headers(), _etag(context, found)], body)
+        return _answer(context, found, context.headers(), body)
 
     async def _plain(self, context: Context, what: str) -> Row | None:
         require(context.request.principal, Scope.RECORDS_READ)
@@ -108,7 +106,8 @@ class Records:
         if row is None:
             return _nothing()
         if unchanged is not None and unchanged.hold(context.records.opaque(context.company, row)):
-            return Answer(304, [_VERSION, _etag(context, row)])
+            headers: list[Header] = [_VERSION, _etag(context, row)]
+            return Answer(304, headers, is_revalidated=_is_covered(context))
         return row
 
 
@@ -118,6 +117,16 @@ _VERSION: Header = (b"odata-version", b"4.0")
 def _nothing() -> Answer:
     """What navigation to no record is answered with (OData Protocol 4.01, section 11.2.8)."""
     return Answer(NO_CONTENT, [_VERSION])
+
+
+def _answer(context: Context, row: Row, headers: list[Header], body: bytes) -> Answer:
+    headers.append(_etag(context, row))
+    return Answer(200, headers, body, _is_covered(context))
+
+
+def _is_covered(context: Context) -> bool:
+    """Whether what is shown changes with the record's tag: related and computed values do not."""
+    return not context.request.query and context.entity_set.view is None
 
 
 def _etag(context: Context, row: Row) -> Header:

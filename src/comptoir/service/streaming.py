@@ -1,7 +1,8 @@
 """Pages as they are written: slice by slice, with a link to what follows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, aclosing
 from typing import Protocol
 
 import msgspec
@@ -10,10 +11,11 @@ from comptoir.errors import Refusal
 from comptoir.plan.deltas import Delta
 from comptoir.plan.read import Row
 from comptoir.request.options import continued
-from comptoir.response.answer import Answer, Header
+from comptoir.response.answer import Answer, Header, Pieces
 from comptoir.response.collections import CollectionWriter
 from comptoir.service.context import Request
 from comptoir.service.expanding import BLOCK, Expander
+from comptoir.store.turns import Slices
 
 PIECE = 25
 """How many records with related ones are encoded in a turn of the event loop."""
@@ -42,18 +44,24 @@ class Streamed(msgspec.Struct):
         headers: list[Header],
         begun: bytes,
         first: Sequence[Row],
-        blocks: AsyncIterator[list[Row]],
+        blocks: Slices,
     ) -> Answer:
         """The answer that begins with `begun`: whole when `first` is all, streamed otherwise."""
-        pieces = [begun]
-        if self.expander is None:
-            pieces.append(self._piece(first))
-        else:
-            pieces += [piece async for piece in self._pieces(first, self.expander)]
         second = await anext(blocks, None)
         if second is None:
-            return Answer(200, headers, b"".join([*pieces, self._tail()]))
+            return Answer(200, headers, b"".join([begun, *await self._first(first), self._tail()]))
+        async with AsyncExitStack() as opened:
+            await opened.enter_async_context(aclosing(blocks))
+            pieces = [begun, *await self._first(first)]
+            # from here on the answer closes them
+            opened.pop_all()
         return Answer(200, headers, self._written(pieces, second, blocks))
+
+    async def _first(self, rows: Sequence[Row]) -> list[bytes]:
+        """The first rows as bytes: where they cannot be written, the answer is a refusal."""
+        if self.expander is None:
+            return [self._piece(rows)]
+        return [piece async for piece in self._pieces(rows, self.expander)]
 
     def _tail(self) -> bytes:
         return self.writer.tail(self.following.link, self.following.delta_link)
@@ -65,7 +73,7 @@ class Streamed(msgspec.Struct):
         self.following.pass_by(fitting, rows)
         return written
 
-    async def _pieces(self, rows: Sequence[Row], expander: Expander) -> AsyncIterator[bytes]:
+    async def _pieces(self, rows: Sequence[Row], expander: Expander) -> Pieces:
         """Some records with related ones, in pieces that a turn of the event loop can write."""
         fitting = self.following.fitting(rows)
         shown = self.following.shown(fitting)
@@ -77,34 +85,37 @@ class Streamed(msgspec.Struct):
         self.following.pass_by(fitting, rows)
 
     async def _written(
-        self, begun: Sequence[bytes], second: Sequence[Row], blocks: AsyncIterator[list[Row]]
-    ) -> AsyncIterator[bytes]:
+        self, begun: Sequence[bytes], second: Sequence[Row], blocks: Slices
+    ) -> Pieces:
         """A page as it is written: what has begun, the blocks that follow, its tail."""
-        for piece in begun:
-            yield piece
-        try:
-            rows: Sequence[Row] | None = second
-            while rows is not None:
-                if self.expander is None:
-                    yield self._piece(rows)
-                else:
-                    async for piece in self._pieces(rows, self.expander):
-                        yield piece
-                rows = await anext(blocks, None)
-        except Refusal:
-            # the status has gone out: a page may be short, and who follows its link is told why
-            self.following.end_here()
+        async with aclosing(blocks):
+            for piece in begun:
+                yield piece
+            try:
+                rows: Sequence[Row] | None = second
+                while rows is not None:
+                    if self.expander is None:
+                        yield self._piece(rows)
+                    else:
+                        async with aclosing(self._pieces(rows, self.expander)) as pieces:
+                            async for piece in pieces:
+                                yield piece
+                    rows = await anext(blocks, None)
+            except Refusal:
+                # the status has gone out: a page may be short, and who follows its link is told why
+                self.following.end_here()
         yield self._tail()
 
 
-async def gathered(slices: AsyncIterator[list[Row]]) -> AsyncIterator[list[Row]]:
+async def gathered(slices: Slices) -> Slices:
     """The same records in blocks that are expanded at once."""
     block: list[Row] = []
-    async for rows in slices:
-        block += rows
-        if len(block) >= BLOCK:
-            yield block
-            block = []
+    async with aclosing(slices):
+        async for rows in slices:
+            block += rows
+            if len(block) >= BLOCK:
+                yield block
+                block = []
     if block:
         yield block
 

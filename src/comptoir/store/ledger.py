@@ -52,6 +52,8 @@ class Ledger:
         number, at = rows[0] if rows else (0, INSTANT.default)
         self._number, self._at = int(number), str(at)
         self._changes: list[tuple[Stored, ...]] = []
+        self.is_ahead = False
+        """Whether the company's last time was ahead of the clock when a change was made."""
 
     def take(self) -> tuple[int, str]:
         """The next change's number and its time, which never falls as numbers rise.
@@ -64,7 +66,11 @@ class Ledger:
                 f"There is no company {self.company_id} any more, or it is being copied to here.",
             )
         self._number += 1
-        self._at = max(self._at, instant(datetime.now(UTC)))
+        now = instant(datetime.now(UTC))
+        if now >= self._at:
+            self._at = now
+        else:
+            self.is_ahead = True
         return self._number, self._at
 
     def note(self, number: int, entity_set: str, record: Stored, verb: str, by: str) -> None:
@@ -94,6 +100,16 @@ class Ledger:
     def number(self) -> int:
         """The number of the company's last change."""
         return self._number
+
+    @property
+    def at(self) -> str:
+        """The time of the company's last change."""
+        return self._at
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are new changes."""
+        return bool(self._changes)
 
     @property
     def last(self) -> Change | None:

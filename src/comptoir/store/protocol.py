@@ -1,6 +1,6 @@
 """What the service asks of a store. SQLite has it; others can."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -14,9 +14,11 @@ from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded
 from comptoir.store.change import Written
+from comptoir.store.condition import Condition
 from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
+from comptoir.store.turns import Slices
 
 MANY_ROWS = 2_000
 """From how many rows written on a store had better take stock of a table."""
@@ -42,15 +44,13 @@ class Reads(Protocol):
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         """One record, None when there is none."""
 
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
         """The records of a page, in slices small enough for the event loop."""
 
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         """How many records a condition holds for."""
 
-    def results(
-        self, plan: PipelinePlan, patience: Patience = unlimited
-    ) -> AsyncIterator[list[Row]]:
+    def results(self, plan: PipelinePlan, patience: Patience = unlimited) -> Slices:
         """The rows of a page of a pipeline's result, in slices small enough for the event loop."""
 
     async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
@@ -85,6 +85,8 @@ class Reads(Protocol):
 
 class Store(Reads, Protocol):
     """Reads records, and writes them by units of work."""
+
+    condition: Condition
 
     def replicated(self, company: Company, seen: int) -> Reads:
         """What reads of one company for one request, which may be answered by a replica.

@@ -1,6 +1,7 @@
 """Reads by statements, whoever runs them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Protocol
 
 from typing_extensions import override
@@ -15,7 +16,7 @@ from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change
 from comptoir.store.protocol import Patience, Reads, unlimited
-from comptoir.store.turns import Turns
+from comptoir.store.turns import Slices, Turns
 
 Searched = Callable[[Company, EntitySet], Awaitable[None]]
 """Takes note of a search, before it is run."""
@@ -35,7 +36,7 @@ class Reading(Protocol):
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, however few they are."""
 
-    def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+    def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; between two slices others have their turn."""
 
 
@@ -56,15 +57,16 @@ class StatementReads(Reads):
         return rows[0] if rows else None
 
     @override
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> AsyncIterator[list[Row]]:
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
         if plan.where.searches:
             return self._search(plan, patience)
         return self._reader.page(plan, patience)
 
-    async def _search(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+    async def _search(self, plan: PagePlan, patience: Patience) -> Slices:
         await self._note_search(plan)
-        async for rows in self._reader.page(plan, patience):
-            yield rows
+        async with aclosing(self._reader.page(plan, patience)) as slices:
+            async for rows in slices:
+                yield rows
 
     @override
     async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
@@ -72,12 +74,11 @@ class StatementReads(Reads):
         return int(rows[0][0])
 
     @override
-    async def results(
-        self, plan: PipelinePlan, patience: Patience = unlimited
-    ) -> AsyncIterator[list[Row]]:
+    async def results(self, plan: PipelinePlan, patience: Patience = unlimited) -> Slices:
         rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
-        async for some in self._reader.turns.sliced(rows):
-            yield some
+        async with aclosing(self._reader.turns.sliced(rows)) as slices:
+            async for some in slices:
+                yield some
 
     @override
     async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:

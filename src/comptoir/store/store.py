@@ -22,6 +22,7 @@ from comptoir.sql.statements import Statements
 from comptoir.store.ahead import matching
 from comptoir.store.bulk import Loaded, load_unit
 from comptoir.store.change import Written
+from comptoir.store.condition import Condition
 from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
 from comptoir.store.indexing import index_unit
@@ -72,7 +73,12 @@ class StatementStore(StatementReads, Store):
     """Implements `Store` by statements, but for how it is opened and closed."""
 
     def __init__(
-        self, statements: Statements, reader: UnitReading, writer: Writing, open_moment: OpenMoment
+        self,
+        statements: Statements,
+        reader: UnitReading,
+        writer: Writing,
+        open_moment: OpenMoment,
+        condition: Condition,
     ) -> None:
         stock = partial(self.take_stock, (statements.tables.search_documents.name,))
         self._following = Following(self.search_lag, self._index_some, stock)
@@ -80,6 +86,7 @@ class StatementStore(StatementReads, Store):
         self._units = reader
         self._writer = writer
         self._open_moment = open_moment
+        self.condition = condition
         self._companies: dict[str, tuple[Company, float]] = {}
 
     @override

@@ -1,12 +1,15 @@
 """Turns of the event loop: long answers take them one after another, one slice each."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from comptoir.plan.read import Row
 
 SLICE = 25
 """Records per turn of the event loop."""
+
+Slices = AsyncGenerator[list[Row], None]
+"""Rows, slice by slice. Their reader closes it, so that what gives them ends at once."""
 
 
 class Turns:
@@ -20,7 +23,7 @@ class Turns:
         async with self._lock:
             await asyncio.sleep(0)
 
-    async def sliced(self, rows: list[Row]) -> AsyncIterator[list[Row]]:
+    async def sliced(self, rows: list[Row]) -> Slices:
         """Rows that have been read, in slices; between two slices others have their turn.
 
         They are taken off the list, so that what a slow client has been sent is not kept.

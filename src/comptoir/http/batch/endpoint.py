@@ -5,7 +5,8 @@ an answer of its own.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from contextlib import aclosing
 from urllib.parse import unquote, urlsplit
 
 from comptoir.config import Settings
@@ -43,7 +44,7 @@ from comptoir.request.repeatability import (
     rejected,
     repeatability,
 )
-from comptoir.response.answer import Answer, Header
+from comptoir.response.answer import Answer, Header, Pieces
 from comptoir.response.batch import Replies, documents, gathered, multipart, new_boundary
 from comptoir.service import Request, Service
 
@@ -146,16 +147,17 @@ async def _written(
     return Answer(200, headers, _continued((first, second), pieces))
 
 
-async def _broken_off() -> AsyncIterator[bytes]:
+async def _broken_off() -> Pieces:
     yield b""
     raise asyncio.CancelledError
 
 
-async def _continued(begun: Sequence[bytes], pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    for piece in begun:
-        yield piece
-    async for piece in pieces:
-        yield piece
+async def _continued(begun: Sequence[bytes], pieces: Pieces) -> Pieces:
+    async with aclosing(pieces):
+        for piece in begun:
+            yield piece
+        async for piece in pieces:
+            yield piece
 
 
 def _sent_as(headers: Headers) -> str:

@@ -1,11 +1,12 @@
 """Answers to a batch in JSON (OData JSON Format 4.01, section 19.5)."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from contextlib import aclosing
 
 import msgspec
 
-from comptoir.response.answer import Answer
+from comptoir.response.answer import Answer, Pieces
 from comptoir.response.batch.reply import GroupReply, Replies, Reply, pieces, whole
 
 MEDIA_TYPE = b"application/json"
@@ -13,7 +14,7 @@ MEDIA_TYPE = b"application/json"
 _encode = msgspec.json.encode
 
 
-async def documents(replies: Replies) -> AsyncIterator[bytes]:
+async def documents(replies: Replies) -> Pieces:
     """The body: an object with `responses`, each written when its request was done.
 
     The answers of a group carry its name; a group without one, a change set, is given one.
@@ -21,23 +22,25 @@ async def documents(replies: Replies) -> AsyncIterator[bytes]:
     yield b'{"responses":['
     separator = b""
     unnamed = 0
-    async for reply in replies:
-        group: str | None = None
-        members: Sequence[Reply]
-        if isinstance(reply, GroupReply):
-            unnamed += reply.name is None
-            group, members = reply.name or f"changeset-{unnamed}", reply.replies
-        else:
-            members = (reply,)
-        for member in members:
-            yield separator
-            separator = b","
-            async for piece in _written(member, group):
-                yield piece
+    async with aclosing(replies):
+        async for reply in replies:
+            group: str | None = None
+            members: Sequence[Reply]
+            if isinstance(reply, GroupReply):
+                unnamed += reply.name is None
+                group, members = reply.name or f"changeset-{unnamed}", reply.replies
+            else:
+                members = (reply,)
+            for member in members:
+                yield separator
+                separator = b","
+                async with aclosing(_written(member, group)) as written:
+                    async for piece in written:
+                        yield piece
     yield b"]}"
 
 
-async def _written(reply: Reply, group: str | None) -> AsyncIterator[bytes]:
+async def _written(reply: Reply, group: str | None) -> Pieces:
     answer = reply.answer
     headers: dict[str, str] = {}
     for name, value in answer.headers:
@@ -57,8 +60,9 @@ async def _written(reply: Reply, group: str | None) -> AsyncIterator[bytes]:
     yield head + b',"body":'
     media = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media == "application/json" or media.endswith("+json"):
-        async for piece in pieces(answer):
-            yield piece
+        async with aclosing(pieces(answer)) as body:
+            async for piece in body:
+                yield piece
     else:
         yield await _as_text(answer, media)
     yield b"}"

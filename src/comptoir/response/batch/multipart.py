@@ -4,10 +4,12 @@ Clients cut these bodies apart with string functions of their own. So lines end 
 boundary too, and boundaries stand unquoted at the end of their Content-Type.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
+from contextlib import aclosing
 from http import HTTPStatus
 from secrets import token_hex
 
+from comptoir.response.answer import Pieces
 from comptoir.response.batch.reply import GroupReply, Replies, Reply, pieces
 
 MEDIA_TYPE = b"multipart/mixed; boundary="
@@ -26,7 +28,7 @@ def new_boundary(what: str) -> bytes:
     return f"{what}_{token_hex(16)}".encode()
 
 
-async def multipart(replies: Replies, boundary: bytes, *, nested: bool) -> AsyncIterator[bytes]:
+async def multipart(replies: Replies, boundary: bytes, *, nested: bool) -> Pieces:
     """The body: a part for each answer, written when its request was done.
 
     `nested` puts the answers of a group into a multipart of their own, or gives one part for a
@@ -34,36 +36,43 @@ async def multipart(replies: Replies, boundary: bytes, *, nested: bool) -> Async
     groups of a JSON batch are.
     """
     opening = b"--" + boundary + b"\r\n"
-    async for reply in replies:
-        if isinstance(reply, Reply):
-            members = [reply]
-        elif not nested:
-            members = list(reply.replies)
-        elif reply.refused_at is not None:
-            members = [reply.replies[reply.refused_at]]
-        else:
-            yield opening
-            async for piece in _change_set(reply):
-                yield piece
-            continue
-        for member in members:
-            yield opening
-            async for piece in _part(member):
-                yield piece
+    async with aclosing(replies):
+        async for reply in replies:
+            async with aclosing(_written(reply, opening, nested=nested)) as written:
+                async for piece in written:
+                    yield piece
     yield b"--" + boundary + b"--\r\n"
 
 
-async def _change_set(group: GroupReply) -> AsyncIterator[bytes]:
+def _written(reply: Reply | GroupReply, opening: bytes, *, nested: bool) -> Pieces:
+    if isinstance(reply, Reply):
+        return _parts((reply,), opening)
+    if not nested:
+        return _parts(reply.replies, opening)
+    if reply.refused_at is not None:
+        return _parts((reply.replies[reply.refused_at],), opening)
+    return _change_set(reply, opening)
+
+
+async def _change_set(group: GroupReply, opening: bytes) -> Pieces:
+    yield opening
     boundary = new_boundary("changesetresponse")
     yield b"Content-Type: " + MEDIA_TYPE + boundary + b"\r\n\r\n"
-    for reply in group.replies:
-        yield b"--" + boundary + b"\r\n"
-        async for piece in _part(reply):
+    async with aclosing(_parts(group.replies, b"--" + boundary + b"\r\n")) as written:
+        async for piece in written:
             yield piece
     yield b"--" + boundary + b"--\r\n"
 
 
-async def _part(reply: Reply) -> AsyncIterator[bytes]:
+async def _parts(members: Sequence[Reply], opening: bytes) -> Pieces:
+    for member in members:
+        yield opening
+        async with aclosing(_part(member)) as written:
+            async for piece in written:
+                yield piece
+
+
+async def _part(reply: Reply) -> Pieces:
     answer = reply.answer
     head = [_PART]
     if reply.id is not None:
@@ -75,8 +84,9 @@ async def _part(reply: Reply) -> AsyncIterator[bytes]:
         head.append(b"Content-Length: %d\r\n" % len(answer.body))
     head.append(b"\r\n")
     yield b"".join(head)
-    async for piece in pieces(answer):
-        yield piece
+    async with aclosing(pieces(answer)) as body:
+        async for piece in body:
+            yield piece
     yield b"\r\n"
 
 

@@ -1,10 +1,11 @@
 """What a batch is answered with: an answer to each request, some of them in groups."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 import msgspec
 
-from comptoir.response.answer import Answer
+from comptoir.response.answer import Answer, Pieces
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -26,15 +27,16 @@ class GroupReply(msgspec.Struct, frozen=True):
     refused_at: int | None = None
 
 
-Replies = AsyncIterator[Reply | GroupReply]
+Replies = AsyncGenerator[Reply | GroupReply, None]
 
 
-async def pieces(answer: Answer) -> AsyncIterator[bytes]:
+async def pieces(answer: Answer) -> Pieces:
     """The body of an answer."""
     if isinstance(answer.body, bytes):
         yield answer.body
-    else:
-        async for piece in answer.body:
+        return
+    async with aclosing(answer.body) as body:
+        async for piece in body:
             yield piece
 
 
@@ -43,14 +45,15 @@ async def whole(answer: Answer) -> bytes:
     return b"".join([piece async for piece in pieces(answer)])
 
 
-async def gathered(written: AsyncIterator[bytes], least: int) -> AsyncIterator[bytes]:
+async def gathered(written: Pieces, least: int) -> Pieces:
     """The same bytes in pieces of at least some size, since every piece costs a system call."""
     waiting: list[bytes] = []
     size = 0
-    async for piece in written:
-        waiting.append(piece)
-        size += len(piece)
-        if size >= least:
-            yield b"".join(waiting)
-            waiting, size = [], 0
+    async with aclosing(written):
+        async for piece in written:
+            waiting.append(piece)
+            size += len(piece)
+            if size >= least:
+                yield b"".join(waiting)
+                waiting, size = [], 0
     yield b"".join(waiting)

@@ -3,8 +3,8 @@
 Once the primary has answered, the rest of the request is read there: the replica is older.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing
 from typing import TypeVar
 
 from typing_extensions import override
@@ -20,6 +20,7 @@ from comptoir.store.postgres.replica import SERVED, Noted, Replica, Unserved
 from comptoir.store.postgres.session import run_query
 from comptoir.store.protocol import Patience
 from comptoir.store.reads import Searched, StatementReads
+from comptoir.store.turns import Slices
 
 T = TypeVar("T")
 
@@ -80,20 +81,22 @@ class NearReader:
         """All rows of a statement that may take long, however few they are."""
         return await self._read(lambda reader: reader.long_rows(query, patience))
 
-    async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; the primary goes on where the replica ends."""
         if self._is_near:
             try:
-                async for rows in self._reader.page(plan, patience):
-                    self._note_served()
-                    plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
-                    yield rows
+                async with aclosing(self._reader.page(plan, patience)) as slices:
+                    async for rows in slices:
+                        self._note_served()
+                        plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
+                        yield rows
                 self._note_served()
                 return
             except Unserved as fault:
                 self._leave(fault)
-        async for rows in self._primary.page(plan, patience):
-            yield rows
+        async with aclosing(self._primary.page(plan, patience)) as slices:
+            async for rows in slices:
+                yield rows
 
     async def _read(self, read: Callable[[Reader], Awaitable[T]]) -> T:
         if self._is_near:

@@ -6,8 +6,8 @@ every slice.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, aclosing
 from time import monotonic
 from typing import TypeVar
 
@@ -23,7 +23,8 @@ from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.postgres.slow import SLOW_SECONDS, SlowReads
 from comptoir.store.protocol import Patience
-from comptoir.store.turns import SLICE, Turns
+from comptoir.store.tasks import give_up
+from comptoir.store.turns import SLICE, Slices, Turns
 
 FETCHED = 8 * SLICE
 """How many records of a page one statement reads."""
@@ -92,7 +93,8 @@ class Reader:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
             return work.result() if work.done() else await patience(work)
         finally:
-            work.cancel()
+            if not work.done():
+                await give_up(work)
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, as `rows` gives them."""
@@ -107,7 +109,7 @@ class Reader:
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 
-    async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; between two slices others have their turn."""
         seek, left, skip = plan.seek, plan.limit, plan.skip
         slow, fetched = plan.where.searches, FETCHED
@@ -130,8 +132,9 @@ class Reader:
             skip = 0
             if rows:
                 seek = plan.seek_behind(rows[-1])
-            async for some in self.turns.sliced(rows):
-                yield some
+            async with aclosing(self.turns.sliced(rows)) as slices:
+                async for some in slices:
+                    yield some
             if ends:
                 return
         while left > 0:
@@ -144,8 +147,9 @@ class Reader:
                 seek = plan.seek_behind(rows[-1])
             if is_whole:
                 left = 0
-            async for some in self.turns.sliced(rows):
-                yield some
+            async with aclosing(self.turns.sliced(rows)) as slices:
+                async for some in slices:
+                    yield some
 
     async def _portion(self, query: Query, patience: Patience) -> tuple[list[Row], bool]:
         whole = False

@@ -12,6 +12,7 @@ from comptoir.edm.model import Model
 from comptoir.errors import Refusal
 from comptoir.plan.target import Company
 from comptoir.sql.statements import postgres_statements
+from comptoir.store.condition import Condition
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.faults import FAULTS
 from comptoir.store.postgres.gate import Gate
@@ -61,12 +62,15 @@ class PostgresStore(StatementStore):
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
-        transactions = Transactions(self._writes, statements, lock_seconds=settings.lock_seconds)
+        condition = Condition()
+        transactions = Transactions(
+            self._writes, statements, condition, lock_seconds=settings.lock_seconds
+        )
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
         self._stock = Stock(patient)
         open_moment = partial(postgres_moment, patient)
-        super().__init__(statements, self._pool_reader, self._pool_writer, open_moment)
+        super().__init__(statements, self._pool_reader, self._pool_writer, open_moment, condition)
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:

@@ -13,6 +13,7 @@ from comptoir.errors import DATABASE_UNREACHABLE, KEY_EXISTS, Refusal
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ahead import read_ahead
+from comptoir.store.condition import Condition
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import (
@@ -56,9 +57,12 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
 class Transactions:
     """Runs units of one company in a transaction."""
 
-    def __init__(self, pool: Pool, statements: Statements, *, lock_seconds: float) -> None:
+    def __init__(
+        self, pool: Pool, statements: Statements, condition: Condition, *, lock_seconds: float
+    ) -> None:
         self._pool = pool
         self._statements = statements
+        self._condition = condition
         self._begin = (
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
             f"{max(round(lock_seconds * 1_000), 1)}"
@@ -98,10 +102,13 @@ class Transactions:
                     if is_of_request(fault) and len(jobs) > 1:
                         # one unit's own fault, which is no matter of its neighbours
                         return fault
-                    raise refusal_of(fault) from fault
+                    refusal = refusal_of(fault)
+                    self._condition.failed(refusal)
+                    raise refusal from fault
         else:
             raise refusal_of(conflict) from conflict
         await self._settle(in_doubt)
+        self._condition.stored(in_doubt.ledger)
         return None
 
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
@@ -140,6 +147,7 @@ class Transactions:
             if is_lost(fault):
                 raise _InDoubt(ledger) from fault
             raise
+        self._condition.stored(ledger)
         return None
 
     async def _open_ledger(self, session: Session, company_id: str) -> Ledger:

@@ -8,7 +8,8 @@ from then on.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Generator
+from collections.abc import Generator
+from contextlib import aclosing
 from typing import TypeVar
 
 from comptoir.plan.read import PagePlan, Row
@@ -18,7 +19,7 @@ from comptoir.store.protocol import Patience, unlimited
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import Portion, drive, run_statement
-from comptoir.store.turns import SLICE, Turns
+from comptoir.store.turns import SLICE, Slices, Turns
 
 STEPS = 500
 """Steps of the database's machine between two callbacks: some ten microseconds."""
@@ -81,7 +82,7 @@ class Reader:
         """All rows of a statement that has no place in the event loop, since its steps are long."""
         return await patience(self._scans.run(query))
 
-    async def page(self, plan: PagePlan, patience: Patience) -> AsyncIterator[list[Row]]:
+    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; between two slices others have their turn.
 
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
@@ -110,8 +111,9 @@ class Reader:
                 seek = plan.seek_behind(rows[-1])
             if portion.is_whole:
                 left = 0
-            async for some in self.turns.sliced(rows):
-                yield some
+            async with aclosing(self.turns.sliced(rows)) as slices:
+                async for some in slices:
+                    yield some
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""

@@ -7,6 +7,7 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.statements import sqlite_statements
+from comptoir.store.condition import Condition
 from comptoir.store.sqlite.connection import connect, database_path
 from comptoir.store.sqlite.moment import sqlite_moment
 from comptoir.store.sqlite.reader import Reader
@@ -30,9 +31,10 @@ class SqliteStore(StatementStore):
             seconds=settings.scan_seconds,
         )
         self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
-        self._file_writer = Writer(writing, statements.service, settings.queued_writes)
+        condition = Condition(path.absolute().parent)
+        self._file_writer = Writer(writing, statements.service, settings.queued_writes, condition)
         open_moment = partial(sqlite_moment, open_reading)
-        super().__init__(statements, self._file_reader, self._file_writer, open_moment)
+        super().__init__(statements, self._file_reader, self._file_writer, open_moment, condition)
 
     @override
     async def close(self) -> None:

@@ -19,6 +19,7 @@ from comptoir.plan.write import WritePlan
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store import submission
+from comptoir.store.condition import Condition
 from comptoir.store.ledger import Ledger
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
@@ -37,10 +38,15 @@ class Writer:
     """Takes units of work from the event loop and runs them on one connection, in one thread."""
 
     def __init__(
-        self, connection: sqlite3.Connection, statements: ServiceStatements, most_waiting: int
+        self,
+        connection: sqlite3.Connection,
+        statements: ServiceStatements,
+        most_waiting: int,
+        condition: Condition,
     ) -> None:
         self._connection = connection
         self._statements = statements
+        self._condition = condition
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._submissions = Submissions(self._queue.put, most_waiting)
@@ -98,11 +104,15 @@ class Writer:
                 for statement in ledger.closing(self._statements):
                     run_statement(connection, statement)
             connection.execute("COMMIT")
+            for ledger in ledgers.values():
+                self._condition.stored(ledger)
         except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
             # where even that fails, the database has rolled back by itself or is beyond help
             with suppress(sqlite3.Error):
                 connection.rollback()
             told = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
+            if isinstance(told, Refusal):
+                self._condition.failed(told)
             for job in jobs:
                 job.fault = told
 

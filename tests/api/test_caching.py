@@ -1,0 +1,129 @@
+"""What answers say of caches (RFC 9111), and that nobody is to guess their type."""
+
+import httpx
+import pytest
+
+from support.client import Client, record
+from support.office import Company
+from support.samples import PATHS
+from support.server import Server
+from support.service import Service
+from support.wire import ask
+
+REVALIDATED = "private, no-cache"
+
+
+def guards(answer: httpx.Response) -> tuple[str, ...]:
+    """The values of the header that forbids to guess, and of the one that is about caches."""
+    assert len(answer.headers.get_list("cache-control")) == 1
+    return answer.headers["x-content-type-options"], answer.headers["cache-control"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("part", ["", "/displayName", "/displayName/$value"])
+def test_a_record_is_kept_by_its_client_alone_and_revalidated(
+    part: str, method: str, stocked: Company
+) -> None:
+    answer = stocked.request(method, f"{PATHS['contactsExt']}{part}")
+
+    assert answer.status_code == 200
+    assert guards(answer) == ("nosniff", REVALIDATED)
+    assert "Accept" in answer.headers["vary"].split(", ")
+
+
+def test_what_has_not_changed_says_the_same(stocked: Company) -> None:
+    tag = stocked.get(PATHS["contactsExt"]).headers["etag"]
+    answer = stocked.get(PATHS["contactsExt"], headers={"If-None-Match": tag})
+
+    assert answer.status_code == 304
+    assert guards(answer) == ("nosniff", REVALIDATED)
+    assert "Accept" in answer.headers["vary"].split(", ")
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        (PATHS["contactsExt"], "$expand=company"),
+        (PATHS["contactsExt"], "$compute=now() as at&$select=at"),
+        ("contactsExt", ""),
+        ("contactsExt/$count", ""),
+        (f"{PATHS['contactsExt']}/$ref", ""),
+        ("$metadata", ""),
+    ],
+)
+def test_what_a_tag_does_not_cover_is_not_kept(path: str, query: str, stocked: Company) -> None:
+    """A change of a related record leaves the tag as it is, and a collection has none."""
+    answer = stocked.get(path, query)
+
+    assert answer.status_code == 200, answer.text
+    assert guards(answer) == ("nosniff", "no-store")
+
+
+def test_a_service_document_is_not_kept(service: Service) -> None:
+    assert guards(service.client.get("")) == ("nosniff", "no-store")
+
+
+@pytest.mark.parametrize("name", ["", "itemId="])
+def test_what_is_computed_from_other_records_is_not_kept(name: str, stocked: Company) -> None:
+    """Even where it has the tag of a record."""
+    (item,) = stocked.listed("itemsExt")
+    answer = stocked.get(f"filteredItemAttributesExt({name}{item['id']})")
+
+    assert answer.status_code == 200, answer.text
+    assert guards(answer) == ("nosniff", "no-store")
+
+
+def test_the_answer_to_a_write_is_not_kept(company: Company) -> None:
+    created = company.post("contactsExt", {"displayName": "One"})
+    path = f"contactsExt({record(created, 201)['id']})"
+    changed = company.patch(path, {"displayName": "Two"}, created.headers["etag"])
+    deleted = company.delete(path, "*")
+
+    assert [each.status_code for each in (created, changed, deleted)] == [201, 200, 204]
+    for answer in (created, changed, deleted):
+        assert guards(answer) == ("nosniff", "no-store")
+
+
+def test_the_parts_of_a_batch_say_nothing_of_caches(stocked: Company) -> None:
+    """No cache looks into one."""
+    requests = [{"id": "1", "method": "GET", "url": PATHS["contactsExt"]}]
+    answer = stocked.post("$batch", {"requests": requests})
+
+    assert guards(answer) == ("nosniff", "no-store")
+    assert "cache-control" not in answer.text.lower()
+
+
+@pytest.fixture(params=["in this process", "over a socket"])
+def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
+    """The root of a server, spoken to without a token."""
+    return service.origin if request.param == "in this process" else server.origin
+
+
+@pytest.mark.parametrize(
+    ("path", "caches"),
+    [
+        ("api/companies", "no-store"),
+        ("nothing", "no-store"),
+        ("healthz", "no-store"),
+        ("readyz", "no-store"),
+        ("metrics", "no-store"),
+        ("docs", "no-cache"),
+        ("docs/start.js", "no-cache"),
+        ("docs/openapi.json", "no-cache"),
+    ],
+)
+def test_what_needs_no_token_says_so_too(path: str, caches: str, origin: Client) -> None:
+    assert guards(origin.get(path)) == ("nosniff", caches)
+
+
+@pytest.mark.parametrize("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
+def test_what_the_server_refuses_by_itself_says_so_too(request_line: bytes, server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, request_line)
+
+    assert guards(answer) == ("nosniff", "no-store")
+
+
+def test_a_preflight_says_so_too(stocked: Company) -> None:
+    answer = stocked.request("OPTIONS", PATHS["contactsExt"])
+    assert guards(answer) == ("nosniff", "no-store")

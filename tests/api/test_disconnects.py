@@ -1,0 +1,69 @@
+"""A client that disconnects leaves nothing open: what produces its answer is closed at once."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from support.office import Company
+from support.service import Service
+
+RECORDS = 400
+JSON = {"Content-Type": "application/json"}
+PAGES = msgspec.json.encode(
+    {"requests": [{"id": f"{n}", "method": "GET", "url": "contactsExt"} for n in range(20)]}
+)
+PART = (
+    b"--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
+    b"GET contactsExt HTTP/1.1\r\n\r\n\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def company(service: Service) -> Company:
+    company = service.new_company()
+    company.load(
+        "contactsExt",
+        *(
+            {"number": f"{n}", "displayName": f"Desk {n}", "companyNumber": "1"}
+            for n in range(RECORDS)
+        ),
+    )
+    company.catch_up("contactsExt")
+    return company
+
+
+@pytest.mark.parametrize("pieces", [1, 4])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+@pytest.mark.parametrize(
+    ("address", "headers", "body"),
+    [
+        ("contactsExt", {}, None),
+        ("contactsExt?$expand=company", {}, None),
+        ("contactsExt?$search=desk", {}, None),
+        ("contactsExt?$apply=filter(number ne '')", {}, None),
+        ("contactsExt?$apply=groupby((number))", {}, None),
+        ("contactsExt", {"Prefer": "odata.track-changes"}, None),
+        ("$batch", JSON, PAGES),
+        ("$batch", {"Content-Type": "multipart/mixed; boundary=b"}, PART * 20 + b"--b--\r\n"),
+    ],
+    ids=["page", "$expand", "$search", "$apply", "groups", "delta", "JSON", "multipart"],
+)
+def test_what_produces_an_answer_is_closed(
+    address: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    coding: str,
+    pieces: int,
+    service: Service,
+    company: Company,
+) -> None:
+    path, _, query = address.partition("?")
+    method = "GET" if body is None else "POST"
+    sent = {**headers, "Accept-Encoding": coding}
+
+    assert service.leave(company.build(method, path, query, body, sent), pieces) == []
+
+
+def test_the_answer_to_head_is_closed(service: Service, company: Company) -> None:
+    assert service.leave(company.build("HEAD", "contactsExt"), pieces=1) == []

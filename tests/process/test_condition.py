@@ -1,0 +1,155 @@
+"""What an operator learns of a service that works: by the log, `/readyz` and `/metrics`."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from process.conftest import StartServer
+from support.client import record
+from support.databases import FreshDatabase, run_sql
+from support.office import Company
+from support.patience import until
+from support.refusals import refusal
+from support.server import Server
+
+FAR = "2099-01-01T00:00:00.000Z"
+PAST = "2020-01-01T00:00:00.000Z"
+AHEAD = "comptoir_last_change_ahead_seconds"
+FULL = "comptoir_disk_full"
+
+ALLOWANCE = 16 << 20
+"""The size of the file system that gets full."""
+
+
+def metric(server: Server, name: str) -> float:
+    lines = server.origin.get("metrics").text.splitlines()
+    (value,) = [line.removeprefix(f"{name} ") for line in lines if line.startswith(f"{name} ")]
+    return float(value)
+
+
+def readiness(server: Server) -> str:
+    answer = server.origin.get("readyz")
+    assert answer.status_code == 200
+    return answer.text
+
+
+def set_last_time(server: Server, company: Company, at: str) -> None:
+    """Give a company's last change the time that a clock which was wrong gave it."""
+    statement = "UPDATE companies SET changed_at = :at WHERE company_id = :id"
+    run_sql(server.settings.database, statement, at=at, id=company.id)
+
+
+def write(company: Company, code: str) -> None:
+    record(company.post("shippingAgentsExt", {"code": code}), 201)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_last_change_ahead_of_the_clock_is_shown(workers: int, start_server: StartServer) -> None:
+    """A clock that was ahead and came back leaves it: times never fall."""
+    server = start_server(workers)
+    company = server.new_company()
+    write(company, "A")
+    assert metric(server, AHEAD) == 0
+    assert readiness(server) == "ready\n"
+
+    set_last_time(server, company, FAR)
+    write(company, "B")
+    write(company, "C")
+
+    assert [each.at for each in company.changes()][1:] == [FAR, FAR]
+    # a write is counted when its answer has been sent, which the client may notice before
+    until(lambda: metric(server, AHEAD) > 1e9 or None, "a metric that shows it")
+    if workers == 1:
+        assert "ahead of the clock" in readiness(server)
+        lines = [each for each in server.log.read_text().splitlines() if "ahead of the" in each]
+        assert len(lines) == 1
+        assert company.id in lines[0]
+        assert '"level":"warning"' in lines[0]
+
+        set_last_time(server, company, PAST)
+        write(company, "D")
+        assert readiness(server) == "ready\n"
+        until(lambda: metric(server, AHEAD) == 0 or None, "a metric that shows it")
+
+
+@pytest.fixture
+def small_folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a small file system of its own; skips where nobody may mount one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={ALLOWANCE}", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system takes rights that root has on most machines")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def is_refused(company: Company) -> bool | None:
+    """Whether a write, one of many that take room, is refused since there is none left."""
+    answer = company.post("contactsExt", {"displayName": "x" * 4_000})
+    if answer.status_code == 201:
+        return None
+    refusal(answer, "Internal_DatabaseFull")
+    return True
+
+
+def test_a_file_system_without_room_is_shown(
+    fresh_sqlite: FreshDatabase, small_folder: Path, tmp_path: Path
+) -> None:
+    settings = Settings(database=fresh_sqlite(small_folder, MODEL), keys=str(tmp_path / "keys"))
+    ballast = small_folder / "ballast"
+    with Server(settings, tmp_path) as server:
+        company = server.new_company()
+        write(company, "A")
+        assert "MiB left" in readiness(server)
+        assert "full" not in readiness(server)
+        assert metric(server, FULL) == 0
+
+        left = os.statvfs(small_folder)
+        ballast.write_bytes(bytes(left.f_bavail * left.f_frsize))
+        until(lambda: is_refused(company), "a refusal")
+
+        assert "the disk of the database is full" in readiness(server)
+        assert company.get("shippingAgentsExt").status_code == 200
+        until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
+
+        ballast.unlink()
+        write(company, "B")
+        assert "full" not in readiness(server)
+        until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_database_server_without_room_is_shown(
+    workers: int, fresh_postgres: FreshDatabase, tmp_path: Path
+) -> None:
+    """A trigger says what PostgreSQL says; its disk belongs to the whole test run."""
+    settings = Settings(database=fresh_postgres(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with Server(settings, tmp_path, workers) as server:
+        company = server.new_company()
+        write(company, "A")
+        run_sql(
+            settings.database,
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$"
+            " BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$",
+        )
+        run_sql(
+            settings.database,
+            'CREATE TRIGGER full_disk BEFORE INSERT ON "contactsExt" FOR EACH ROW'
+            " EXECUTE FUNCTION full_disk()",
+        )
+        until(lambda: is_refused(company), "a refusal")
+        until(lambda: metric(server, FULL) == 1 or None, "a metric that shows it")
+        if workers == 1:
+            assert "the disk of the database is full" in readiness(server)
+
+        run_sql(settings.database, 'DROP TRIGGER full_disk ON "contactsExt"')
+        write(company, "B")
+        until(lambda: metric(server, FULL) == 0 or None, "a metric that shows it")
+        if workers == 1:
+            assert readiness(server) == "ready\n"

@@ -1,0 +1,163 @@
+"""A client that disconnects stops the work on its answer, and leaves nothing to a stop."""
+
+import random
+import socket
+import string
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+
+from process.conftest import StartServer
+from support.log import Line, line_about
+from support.office import Company
+from support.server import Server
+from support.wire import head, send
+
+RECORDS = 2_000
+WHOLE = {"Prefer": f"odata.maxpagesize={RECORDS}"}
+TRACKED = {"Prefer": f"odata.maxpagesize={RECORDS}, odata.track-changes"}
+JSON = {"Content-Type": "application/json"}
+PAGE = f"contactsExt?$filter=number ne ''&$top={RECORDS}".replace(" ", "%20")
+
+
+def fill(company: Company) -> None:
+    """Add contacts that no compression makes small."""
+    choose = random.Random(1).choices
+    text = string.ascii_letters + string.digits
+    rows = [
+        {"number": f"{number:05}", "displayName": "".join(choose(text, k=4_000))}
+        for number in range(RECORDS)
+    ]
+    company.load("contactsExt", *rows)
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    company = server.new_company()
+    fill(company)
+    return company
+
+
+def batch_of(count: int) -> bytes:
+    """A batch in JSON that asks for the whole page again and again."""
+    part = {"method": "GET", "url": PAGE, "headers": WHOLE}
+    return msgspec.json.encode(
+        {"requests": [{"id": f"{number}", **part} for number in range(count)]}
+    )
+
+
+def multipart_of(count: int) -> bytes:
+    """The same in multipart/mixed."""
+    inner = "\n".join(f"{name}: {value}" for name, value in WHOLE.items())
+    part = (
+        "--b\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n"
+        f"GET {PAGE} HTTP/1.1\n{inner}\n\n\n"
+    )
+    return (part * count + "--b--\n").replace("\n", "\r\n").encode()
+
+
+@contextmanager
+def begun(
+    server: Server,
+    company: Company,
+    address: str,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+) -> Iterator[str]:
+    """Ask, and read the beginning of the answer; gives the path, and disconnects."""
+    path = f"{company.root.removeprefix(server.origin.root)}/{address}"
+    sent = {"Authorization": f"Bearer {company.token}", **headers}
+    if body is not None:
+        sent["Content-Length"] = f"{len(body)}"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.connect(server.address)
+        request = head("GET" if body is None else "POST", path, sent) + (body or b"")
+        send(connection, request)
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        yield path.partition("?")[0]
+
+
+def left(
+    server: Server,
+    company: Company,
+    address: str,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+) -> Line:
+    """The line about a request whose client disconnects while it is answered."""
+    since = server.log.stat().st_size
+    with begun(server, company, address, headers, body) as path:
+        pass
+    return line_about(server, path, since)
+
+
+@pytest.mark.parametrize(
+    ("address", "headers"),
+    [
+        ("contactsExt", WHOLE),
+        ("contactsExt", {**WHOLE, "Accept-Encoding": "gzip"}),
+        ("contactsExt", {**WHOLE, "Accept-Encoding": "zstd"}),
+        ("contactsExt?$expand=company", WHOLE),
+        ("contactsExt?$apply=filter(number%20ne%20'')", WHOLE),
+        ("contactsExt", TRACKED),
+    ],
+    ids=["page", "gzip", "zstd", "$expand", "$apply", "delta"],
+)
+def test_a_page_ends_with_its_client(
+    address: str, headers: Mapping[str, str], server: Server, company: Company
+) -> None:
+    line = left(server, company, address, headers)
+
+    assert line.status == 499
+    assert 0 < line.bytes < RECORDS * 4_000 / 2
+    assert company.get("itemsExt").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        (JSON, batch_of(3)),
+        ({"Content-Type": "multipart/mixed; boundary=b"}, multipart_of(3)),
+        ({**JSON, "Accept-Encoding": "gzip"}, batch_of(3)),
+    ],
+    ids=["JSON", "multipart", "gzip"],
+)
+def test_a_batch_ends_with_its_client(
+    headers: Mapping[str, str], body: bytes, server: Server, company: Company
+) -> None:
+    line = left(server, company, "$batch", headers, body)
+
+    assert line.status == 499
+    assert 0 < line.bytes < RECORDS * 4_000
+
+
+def test_a_stop_does_not_wait_for_clients_that_have_left(start_server: StartServer) -> None:
+    server = start_server(stop_seconds=5.0)
+    company = server.new_company()
+    fill(company)
+    for _ in range(3):
+        with begun(server, company, "$batch", JSON, batch_of(100)):
+            pass
+
+    server.ask_to_stop()
+    server.wait()
+
+    log = server.log.read_text()
+    assert log.count('"status":499') == 3, log
+    assert "Traceback" not in log
+    assert '"level":"error"' not in log
+
+
+def test_a_stop_breaks_off_what_a_client_does_not_take(start_server: StartServer) -> None:
+    server = start_server(stop_seconds=1.0)
+    company = server.new_company()
+    fill(company)
+    with begun(server, company, "contactsExt", WHOLE) as path:
+        server.ask_to_stop()
+        server.wait()
+
+    assert line_about(server, path).status == 503
+    assert "Traceback" not in server.log.read_text()

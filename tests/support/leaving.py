@@ -1,0 +1,58 @@
+"""A client within the tests' process that disconnects in the middle of an answer."""
+
+import asyncio
+import gc
+import sys
+from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
+
+import httpx
+from starlette.types import ASGIApp, Message, Scope
+
+
+async def left_open(application: ASGIApp, request: httpx.Request, pieces: int) -> list[str]:
+    """Disconnect after some pieces of an answer; gives the generators that nobody closed."""
+    found: list[str] = []
+    left = asyncio.Event()
+    bodies = [{"type": "http.request", "body": request.content}]
+    count = 0
+
+    async def receive() -> Message:
+        if bodies:
+            return bodies.pop()
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        nonlocal count
+        count += message["type"] == "http.response.body"
+        if count >= pieces:
+            left.set()
+        await asyncio.sleep(0)
+
+    def find(generator: AsyncGenerator[object, None]) -> None:
+        found.append(repr(generator))
+
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(finalizer=find)
+    try:
+        await application(_scope(request), receive, send)
+        # what has come up since is young
+        gc.collect(1)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+    assert left.is_set(), "the answer was shorter"
+    return found
+
+
+def _scope(request: httpx.Request) -> Scope:
+    url = urlsplit(str(request.url))
+    return {
+        "type": "http",
+        "method": request.method,
+        "path": url.path,
+        "raw_path": request.url.raw_path.partition(b"?")[0],
+        "query_string": request.url.query,
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": None,
+    }

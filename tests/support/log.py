@@ -1,0 +1,43 @@
+"""The log of a service that runs as a process: its lines about requests."""
+
+import msgspec
+
+from support.patience import until
+from support.server import Server
+
+
+class Line(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of the log about a request."""
+
+    time: str
+    level: str
+    event: str
+    id: str
+    method: str
+    path: str
+    status: int
+    bytes: int
+    ms: float
+    by: str
+    client: str
+
+
+def line_of(server: Server, request_id: str) -> Line:
+    """The line about a request, once it is written."""
+    return _line(server, f'"id":"{request_id}"', 0)
+
+
+def line_about(server: Server, path: str, since: int = 0) -> Line:
+    """The first line about a path, once it is written, after `since` bytes of the log."""
+    return _line(server, f'"path":"{path}"', since)
+
+
+def _line(server: Server, mark: str, since: int) -> Line:
+    wanted = mark.encode()
+
+    def look() -> Line | None:
+        lines = server.log.read_bytes()[since:].splitlines(keepends=True)
+        written = [line for line in lines if wanted in line and line.endswith(b"\n")]
+        return msgspec.json.decode(written[0], type=Line) if written else None
+
+    return until(look, f"a line in the log with {mark}")
