@@ -15,7 +15,7 @@ from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
-from comptoir.request.options import QueryOptions, query_options
+from comptoir.request.options import SHELL_HINT, QueryOptions, query_options
 
 EXPAND = "$expand"
 
@@ -245,7 +245,8 @@ class _Reader:
         found = _OPTION.match(self._text, self.position)
         if found is None or not found[1]:
             expected = "an option such as `$filter=`"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, self._option)
+            remedy = _EXAMPLE if found is None else SHELL_HINT
+            raise faults.misplaced(self._text, start, expected, remedy, self._option)
         written = found[1]
         if written.startswith("@"):
             construct = f"the parameter alias {written[:60]} in parentheses"

@@ -32,6 +32,11 @@ RESERVED = frozenset(
     }
 )
 
+SHELL_HINT = (
+    "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
+)
+"""What to do about an option without a name: in double quotes a shell replaces `$filter`."""
+
 _ALIAS = re.compile(r"@([^\W\d]\w*)")
 
 
@@ -108,7 +113,7 @@ def parse_options(query: str) -> QueryOptions:
 
     Names of system options are taken with or without `$` and in any case; options of other names
     are ignored. Raises `Refusal`: 400 for an option that is unknown, repeated, empty or malformed,
-    501 for one that is not supported.
+    501 for one that is not supported. Nothing between two `&` is not an option.
     """
     if not query:
         return NO_OPTIONS
@@ -119,6 +124,8 @@ def _parse(query: str) -> QueryOptions:
     held: dict[str, object] = {}
     aliases: dict[str, str] = {}
     for part in query.split("&"):
+        if not part:
+            continue
         raw_name, _, raw_value = part.partition("=")
         name = system_name(raw_name)
         if name is None:
@@ -160,10 +167,12 @@ def query_options(
 def system_name(name: str) -> str | None:
     """The system option that a percent-encoded name means, None for an option of another kind.
 
-    Raises `Refusal` (400) for an unknown name that begins with `$`.
+    Raises `Refusal` (400) for an unknown name that begins with `$`, and for an empty one.
     """
     name = _decoded(name)
     lowered = name.strip().lower()
+    if not lowered:
+        raise Refusal(INVALID_URL, f"A query option has no name before its `=`. {SHELL_HINT}")
     dollared = lowered if lowered.startswith("$") else f"${lowered}"
     if dollared in RESERVED:
         return dollared
