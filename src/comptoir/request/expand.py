@@ -308,10 +308,11 @@ class _Reader:
             return "max"
         name = self._place("$levels", levels)
         count = whole_number(name, levels.text, self._option)
-        if count == 0:
-            raise faults.misused(
-                levels.position, "$levels must be max or a whole number from 1 on.", self._option
+        if levels.text.startswith("0"):
+            message = (
+                f"$levels must be max or a number such as 1, but {levels.text[:40]!r} was sent."
             )
+            raise faults.misused(levels.position, message, self._option)
         return count
 
     def _place(self, name: str, value: OptionText) -> str:

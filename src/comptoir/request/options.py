@@ -134,6 +134,8 @@ def _parse(query: str) -> QueryOptions:
             continue
         if name in held:
             raise Refusal(INVALID_URL, f"The query option {name} is given twice.", target=name)
+        if name == "$search" and ";" in raw_value:
+            _refuse_semicolons(raw_value)
         text = _decoded(raw_value)
         read = _READERS.get(name)
         if read is not None:
@@ -151,6 +153,34 @@ def _parse(query: str) -> QueryOptions:
 
 _parsed = lru_cache(QUERIES_KEPT)(_parse)
 _parsed_long = lru_cache(LONG_QUERIES_KEPT)(_parse)
+
+
+_PHRASE_OR_SEMICOLON = re.compile(
+    r"""
+      (?:"|%22)
+      (?:[^"\\%]|%(?!22|5[Cc])|(?:\\|%5[Cc])(?:%[0-9A-Fa-f]{2}|.)?)*
+      (?:"|%22|\Z)
+    | ;
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A phrase of a search, percent-encoded and perhaps not closed, or a semicolon outside one."""
+
+
+def _refuse_semicolons(search: str) -> None:
+    """Raise `Refusal` (400) for a semicolon that is neither encoded nor in a phrase.
+
+    OData's ABNF keeps it out of words, since it separates the options within `$expand`.
+    """
+    for found in _PHRASE_OR_SEMICOLON.finditer(search):
+        if found[0] == ";":
+            column = len(_decoded(search[: found.start()])) + 1
+            raise Refusal(
+                INVALID_URL,
+                f"$search: the `;` at column {column} is not part of a word. Write it as %3B, or "
+                "put the words in double quotes.",
+                target="$search",
+            )
 
 
 def query_options(
