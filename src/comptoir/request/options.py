@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.nearest import suggestion
 from comptoir.request.numbers import truth, whole_number
 
 RESERVED = frozenset(
@@ -209,7 +210,8 @@ def system_name(name: str) -> str | None:
     if lowered.startswith("$"):
         raise Refusal(
             INVALID_URL,
-            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $.",
+            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $. "
+            f"{suggestion(name, sorted(RESERVED))}".rstrip(),
             target=name[:40],
         )
     return None
