@@ -10,6 +10,7 @@ import pytest
 from conftest import stock
 from support.client import Record
 from support.office import Cell, Company
+from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service
 
@@ -190,6 +191,107 @@ def test_a_result_is_computed_with_and_selected_from(prices: Company) -> None:
     assert found.count == 1
 
 
+COUNTED: Row = {"assetNumber@odata.type": "#Decimal", "assetNumber": 2}
+"""A property is declared as text, so a number under its name has its type beside it."""
+
+
+@pytest.mark.parametrize(
+    ("apply", "expected"),
+    [
+        ("aggregate(unitPrice with sum as unitPrice)", [{"unitPrice": 9.3}]),
+        ("aggregate(unitPrice with sum as quantity)", [{"quantity": 9.3}]),
+        ("aggregate($count as n)/aggregate(n with sum as n)", [{"n": 5}]),
+        (
+            "compute(unitPrice mul 2 as twice)/aggregate(twice with sum as twice)",
+            [{"twice": 18.6}],
+        ),
+        (
+            (
+                "groupby((assetNumber),aggregate(unitPrice with sum as unitPrice))"
+                "/filter(unitPrice gt 1)/compute(unitPrice mul 2 as quantity)"
+            ),
+            [{"assetNumber": "B", "unitPrice": 12, "quantity": 24}],
+        ),
+        (
+            (
+                "groupby((unitOfMeasure),aggregate(assetNumber with countdistinct as assetNumber)"
+                "/filter(assetNumber gt 1)/compute(assetNumber add 1 as quantity))"
+            ),
+            [
+                {"unitOfMeasure": unit, **COUNTED, "quantity@odata.type": "#Int64", "quantity": 3}
+                for unit in ("BOX", "PCS")
+            ],
+        ),
+        (
+            "groupby((unitOfMeasure))/compute(1 as unitPrice)/aggregate(unitPrice with sum as s)",
+            [{"s": 2}],
+        ),
+        (
+            (
+                "groupby((assetNumber),aggregate(unitPrice with sum as unitPrice))"
+                "/groupby((unitPrice))/orderby(unitPrice desc)/top(1)"
+            ),
+            [{"unitPrice": 12}],
+        ),
+    ],
+)
+def test_an_alias_may_be_the_name_of_a_property_that_is_gone(
+    apply: str, expected: list[Row], prices: Company
+) -> None:
+    """UI5's `$$aggregation` and ag-grid name an aggregated value after its property."""
+    assert rows(prices, apply) == expected
+
+
+def test_options_after_apply_see_the_alias_instead_of_the_property(prices: Company) -> None:
+    counted = "groupby((unitOfMeasure),aggregate(assetNumber with countdistinct as assetNumber))"
+    query = {
+        "$apply": counted,
+        "$compute": "assetNumber add 1 as entryNo",
+        "$filter": "assetNumber eq 2",
+        "$orderby": "assetNumber,unitOfMeasure desc",
+        "$select": "assetNumber,entryNo",
+        "$count": "true",
+    }
+
+    found = result(prices.get("salesPricesExt", query))
+    assert found.context.endswith("/salesPricesExt(assetNumber,entryNo)")
+    assert found.count == 2
+    row = {"@odata.id": None, **COUNTED, "entryNo@odata.type": "#Int64", "entryNo": 3}
+    assert found.value == [row, row]
+    assert prices.get("salesPricesExt/$count", {"$apply": counted}).text == "2"
+    for text in ("assetNumber eq 'A'", "startswith(assetNumber,'A')"):
+        refused = {"$apply": counted, "$filter": text}
+        refusal(prices.get("salesPricesExt", refused), "BadRequest_InvalidRequestUrl", "$filter")
+    tracked = prices.get("salesPricesExt", {"$apply": counted}, {"Prefer": "odata.track-changes"})
+    assert "preference-applied" not in tracked.headers
+    assert "@odata.deltaLink" not in tracked.text
+
+
+def test_an_alias_named_like_a_text_without_limit_is_what_it_was_aggregated_to(
+    company: Company,
+) -> None:
+    texts = [
+        {"systemId": key, "languageCode": code, "base64Text": "eA=="}
+        for key, code in ((ITEM, "A"), (FIRM, "B"))
+    ]
+    company.load("ItemProductTextLongContentsExt", *texts)
+    apply = (
+        "groupby((languageCode),aggregate(base64Text with countdistinct as base64Text))"
+        "/compute(concat(cast(base64Text,Edm.String),languageCode) as text)"
+        "/orderby(base64Text,languageCode desc)"
+    )
+
+    assert rows(company, apply, "ItemProductTextLongContentsExt") == [
+        {
+            "languageCode": code,
+            "base64Text@odata.type": "#Decimal",
+            "base64Text": 1,
+            "text": f"1{code}",
+        }
+        for code in ("B", "A")
+    ]
+
+
 def test_the_rows_of_a_result_are_counted(prices: Company) -> None:
     grouped = "groupby((assetNumber),aggregate($count as n))"
 
@@ -284,6 +386,7 @@ def test_grouping_along_a_relation_nests_its_properties(company: Company) -> Non
     assert answer.value[0]["company"] == {"number": "F", "displayName": "Firm"}
     apply = "aggregate(company with countdistinct as firms,company/number with max as last)"
     assert rows(company, apply, "contactsExt") == [{"firms": 1, "last": "F"}]
+    assert rows(company, "aggregate($count as company)", "contactsExt") == [{"company": 4}]
 
 
 def test_records_that_are_not_aggregated_stay_records(prices: Company) -> None:

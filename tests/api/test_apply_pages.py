@@ -57,6 +57,21 @@ def prices(service: Service) -> Company:
     return company
 
 
+@pytest.mark.parametrize("order", ["", "quantity", "quantity desc,unitPrice", "unitPrice desc"])
+def test_pages_follow_aliases_that_are_named_like_properties(order: str, prices: Company) -> None:
+    """The skip token holds the values of the aliases, whose types are not the properties'."""
+    apply = (
+        "groupby((assetNumber),aggregate($count as quantity,unitOfMeasure with max as unitPrice))"
+    )
+    query = {"$apply": apply, **({"$orderby": order} if order else {})}
+    whole = page(prices.get("salesPricesExt", query)).value
+
+    read = [row for rows in pages(prices, query, 5, "salesPricesExt") for row in rows]
+
+    assert read == whole
+    assert len(read) == GROUPS
+
+
 APPLY = "groupby((assetNumber,quantity),aggregate($count as n,entryNo with sum as s))"
 
 

@@ -20,13 +20,18 @@ BAD, UNSUPPORTED = "BadRequest_InvalidRequestUrl", "BadRequest_MethodNotImplemen
         ("aggregate(pricesIncludeTax with sum as s)", "pricesIncludeTax is true or false"),
         ("aggregate(null with sum as s)", "null"),
         ("aggregate(unitPrice add assetNumber with sum as s)", "add does not apply"),
-        ("aggregate(unitPrice with sum as quantity)", "quantity is the name of a property already"),
+        (
+            "groupby((quantity),aggregate(unitPrice with sum as quantity))",
+            "quantity is the name of",
+        ),
         ("aggregate(unitPrice with sum as s,$count as s)", "s is given twice"),
         ("groupby((assetNumber),aggregate($count as assetNumber))", "assetNumber is the name"),
         ("compute(1 as a)/groupby((a),aggregate($count as a))", "a is the name"),
         ("compute(1 as a)/compute(2 as a)", "a is the name"),
         ("compute(1 as unitPrice)", "unitPrice is the name"),
-        ("aggregate($count as n)/aggregate(n with sum as n)", "n is the name"),
+        ("aggregate($count as n)/compute(1 as n)", "n is the name"),
+        ("groupby((assetNumber))/compute(1 as assetNumber)", "assetNumber is the name"),
+        ("groupby((assetNumber),compute(1 as unitPrice)/aggregate($count as n))", "unitPrice is"),
         (
             "groupby((assetNumber))/filter(unitPrice gt 1)",
             "unitPrice has been aggregated away: what is left is assetNumber",
@@ -57,6 +62,20 @@ def test_what_does_not_fit_is_told_with_its_place(apply: str, words: str, stocke
     error = refusal(stocked.get("salesPricesExt", {"$apply": apply}), code, "$apply")
 
     assert words in error.message
+
+
+@pytest.mark.parametrize(
+    "apply",
+    [
+        "compute(1 as company)",
+        "groupby((company/number),aggregate($count as company))",
+        "groupby((company/number))/compute(1 as company)",
+    ],
+)
+def test_the_name_of_a_relation_that_is_still_there_is_taken(apply: str, stocked: Company) -> None:
+    error = refusal(stocked.get("contactsExt", {"$apply": apply}), BAD, "$apply")
+
+    assert "company is the name of a property already" in error.message
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ MISTYPED = [
     "reference eq 5",
     "reference eq code",
     "day eq '2024-01-01'",
-    "day eq 2024-01-01T00:00:00Z",
+    "day eq 2024-01-01T00:00:01Z",
     "day eq moment",
     "moment gt 2024-01-01",
     "moment eq '2024-01-01T00:00:00Z'",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support.batches import documents
 from support.client import page
 from support.office import Company
 from support.refusals import refusal
@@ -22,11 +23,46 @@ def test_top_has_its_names_too(query: str, stocked: Company) -> None:
     assert page(stocked.get("shippingAgentsExt", query)).value == []
 
 
-@pytest.mark.parametrize(
-    "query", ["custom=1", "x", "=", "&&", "a=b&a=c", "filters=x", "é=ü", "@p=1"]
-)
+@pytest.mark.parametrize("query", ["custom=1", "x", "&&", "a=b&a=c", "filters=x", "é=ü", "@p=1"])
 def test_other_names_without_dollar_are_ignored(query: str, stocked: Company) -> None:
     assert len(page(stocked.get("shippingAgentsExt", query)).value) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [f"={FILTER}", "=2", "=", "top=1&=true", "&=x", "%20=x", "+=x", f"custom=1&={FILTER}&"],
+)
+def test_an_option_without_a_name_is_400_with_a_hint_about_the_shell(
+    query: str, stocked: Company
+) -> None:
+    """A shell leaves it of `"…?$filter=…"`, and every record would be the answer."""
+    for path in ("shippingAgentsExt", "shippingAgentsExt/$count", "$metadata"):
+        error = refusal(stocked.get(path, query), "BadRequest_InvalidRequestUrl")
+        assert "has no name" in error.message
+        assert "single quotes" in error.message
+        assert "\\$filter" in error.message
+
+
+def test_an_option_without_a_name_is_400_in_a_batch(stocked: Company) -> None:
+    requests = [
+        {"id": "1", "method": "GET", "url": f"shippingAgentsExt?={FILTER}"},
+        {"id": "2", "method": "GET", "url": "shippingAgentsExt?top=1"},
+    ]
+
+    replies = documents(stocked, *requests)
+
+    assert [replies[each].status for each in ("1", "2")] == [400, 200]
+    assert "single quotes" in replies["1"].error.message
+    batch = stocked.request("POST", "$batch", f"={FILTER}", {"requests": requests})
+    assert "single quotes" in refusal(batch, "BadRequest_InvalidRequestUrl").message
+
+
+def test_an_option_without_a_name_is_400_within_expand(stocked: Company) -> None:
+    answer = stocked.get("itemsExt", "$expand=prices(=quantity gt 1)")
+
+    error = refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
+    assert "at column 8" in error.message
+    assert "single quotes" in error.message
 
 
 @pytest.mark.parametrize("name", ["$unknown", "$", "$filter1", "$$filter", "$é"])

@@ -183,7 +183,7 @@ def test_a_count_is_plain_text(stocked: Company) -> None:
     assert stocked.get("contactsExt/$count", "$filter=city eq 'Wien'").text == "0"
 
 
-@pytest.mark.parametrize("option", ["$top=1", "$orderby=city", "$count=true"])
+@pytest.mark.parametrize("option", ["$count=true", "$skiptoken=x"])
 def test_a_count_refuses_options_that_do_not_count(option: str, stocked: Company) -> None:
     refusal(stocked.get("contactsExt/$count", option), "BadRequest_InvalidRequestUrl")
 

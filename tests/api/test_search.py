@@ -363,6 +363,48 @@ def test_another_declaration_of_a_kind_is_searched_by_itself(
         assert company.search_lag("specimensExt") == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("AND", ["0", "2"]),
+        ("OR", ["1"]),
+        ("not", ["2"]),
+        ("NOT", ["2"]),
+        ("red AND", ["0", "2"]),
+        ("red OR blue", ["0", "1", "2"]),
+        ("OR blue", ["1"]),
+        ("NOT NOT", ["0", "1"]),
+        ("a;b", ["1"]),
+        ("red;", []),
+    ],
+)
+def test_and_or_and_not_are_words_where_they_join_nothing(
+    text: str, codes: list[str], company: Company
+) -> None:
+    name_agents(company, "red and white", "blue or a;b", "red nothing and")
+
+    assert found(company, text) == codes
+
+
+def test_a_semicolon_is_encoded_in_a_word(company: Company) -> None:
+    """OData's ABNF reserves it: within `$expand` it separates options."""
+    name_agents(company, "a;b", 'c "; d', "e")
+
+    for query in ("$search=a%3Bb", "$search=a%3bb", '$search="a;b"', "$search=%22a;b%22"):
+        assert [
+            record["code"] for record in page(company.get("shippingAgentsExt", query)).value
+        ] == ["0"], query
+    for query in ('$search="%5C"; d"', "$search=%22\\%22;%20d%22"):
+        assert [
+            record["code"] for record in page(company.get("shippingAgentsExt", query)).value
+        ] == ["1"], query
+    for query, column in (("a;b", 2), ('"a" é;', 6), ("%22a%22%20;b", 5), ('"a\\\\";', 6)):
+        answer = company.get("shippingAgentsExt", f"$search={query}")
+        error = refusal(answer, "BadRequest_InvalidRequestUrl", "$search")
+        assert f"`;` at column {column} " in error.message
+        assert "%3B" in error.message
+
+
 HOSTILE = [
     *('"', '""', "'", "''", "\\", "NEAR(a b)", "code:abc", "name : abc", "{a b} : c", "^abc"),
     *("abc*", "a + b", "-abc", "- abc", "abc OR", "OR", "AND NOT", "(", "abc)", "%", "_", "[a-z]"),
@@ -393,10 +435,7 @@ REFUSED = {
     "an empty phrase": '""',
     "a quote alone": '"',
     "an open phrase": '"abc',
-    "an operator alone": "AND",
-    "an operator at the end": "abc OR",
-    "an operator at the beginning": "OR abc",
-    "a negation of nothing": "abc NOT",
+    "an operator without a blank": "abc AND(def)",
     "an open parenthesis": "(abc",
     "a closing parenthesis": "abc)",
     "empty parentheses": "()",

@@ -82,7 +82,10 @@ def test_many_faults_are_counted(ready: Command) -> None:
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ({"customerExt.csv": "number\n"}, "is named after no resource: 'customerExt' is none. Is"),
+        (
+            {"customerExt.csv": "number\n"},
+            "is named after no resource: 'customerExt' is none. Did you mean customersExt?",
+        ),
         ({"people.csv": "number\n"}, "is named after no resource"),
         ({"companies.csv": "id\n"}, "holds no records of its own"),
         ({"filteredItemAttributesExt.csv": "itemNo\n"}, "holds no records of its own"),

@@ -20,7 +20,7 @@ FUNCTION_LINES = 60
 # The stations from the ground up; one imports only from rows before its own, or from itself.
 ROWS = (
     (PACKAGE,),
-    ("errors", "jsonvalue"),
+    ("errors", "jsonvalue", "nearest"),
     ("config", "edm"),
     ("catalog", "request", "auth", "metadata", "samples"),
     ("plan",),
@@ -36,7 +36,7 @@ ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 ONE_STATION = {"copying": "service", "dumping": "service", "loading": "service"}
 
 IMPORTS_ONLY = {
-    "request": {PACKAGE, "errors", "jsonvalue", "config"},
+    "request": {PACKAGE, "errors", "jsonvalue", "nearest", "config"},
     "metadata": {PACKAGE, "errors", "config", "edm"},
 }
 IMPORTED_ONLY_BY = {

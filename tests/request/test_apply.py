@@ -123,7 +123,7 @@ def test_everything_knows_its_position_in_the_whole_text() -> None:
         ("top(1.5)", 5),
         ("skip(a)", 6),
         ("search()", 8),
-        ("search(a OR)", 12),
+        ("search(a OR(b))", 12),
         ("orderby()", 9),
         ("orderby(a desc b)", 11),
         ("compute(a)", 10),

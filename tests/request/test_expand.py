@@ -141,6 +141,8 @@ def test_nested_options_are_those_of_a_request_of_their_own() -> None:
         ("a($skip=x)", 9),
         ("a($count=1)", 10),
         ("a($levels=0)", 11),
+        ("a($levels=04)", 11),
+        ("a($levels= 01 )", 12),
         ("a($levels=min)", 11),
         ("a($format=json)", 3),
         ("a($skiptoken=x)", 3),

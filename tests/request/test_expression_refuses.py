@@ -54,7 +54,7 @@ def test_long_findings_are_cut() -> None:
         ("a eq 'O'Neil'", 9, "Double a quote inside a text: 'O''Neil'"),
         ('a eq "x"', 6, "Text stands in single quotes"),
         ('["\\x"]', 2, "expected a value"),
-        ("a eq 1.5M", 6, "Numbers have no suffix since OData 4.0"),
+        ("a eq 1.5L", 6, "Write the number without a suffix"),
         ("a eq 5-3", 6, "subtracted with ` sub `"),
         ("a eq 1.", 6, "Numbers are written"),
         ("a eq .5", 6, "Numbers are written"),

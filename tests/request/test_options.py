@@ -128,7 +128,7 @@ def test_other_names_with_a_dollar_are_refused(name: str) -> None:
     assert refused(f"{name}=1").kind is INVALID_URL
 
 
-@pytest.mark.parametrize("query", ["", "&", "&&", "=", "a", "a=1&a=2", "filters=1", "a@b=1", "é=ü"])
+@pytest.mark.parametrize("query", ["", "&", "&&", "a", "a=1&a=2", "filters=1", "a@b=1", "é=ü"])
 def test_custom_options_are_ignored(query: str) -> None:
     assert parse_options(query.encode().decode("latin-1")) is NO_OPTIONS
 

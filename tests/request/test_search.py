@@ -18,6 +18,7 @@ from support.effort import examples
 from support.syntax import malformed, reads_back
 
 A, B, C, D = (SearchTerm(word) for word in "abcd")
+AND, OR, NOT = (SearchTerm(word) for word in ("AND", "OR", "NOT"))
 
 
 def all_of(*operands: SearchNode) -> SearchNode:
@@ -48,6 +49,29 @@ def any_of(*operands: SearchNode) -> SearchNode:
         ('"a b"', SearchTerm("a b")),
         (r'"a \"b\" \\ c\d"', SearchTerm(r'a "b" \ c\d')),
         ('"AND"', SearchTerm("AND")),
+        # an operator is one between, or before, what it applies to, and a word elsewhere
+        ("AND", AND),
+        ("OR", OR),
+        ("NOT", NOT),
+        (" NOT ", NOT),
+        ("(AND)", AND),
+        ("NOT NOT", SearchNot(NOT)),
+        ("NOT AND", SearchNot(AND)),
+        ("NOT OR a", all_of(SearchNot(OR), A)),
+        ("AND OR", all_of(AND, OR)),
+        ("OR AND", all_of(OR, AND)),
+        ("AND OR NOT", any_of(AND, NOT)),
+        ("AND a", all_of(AND, A)),
+        ("OR a", all_of(OR, A)),
+        ("a OR", all_of(A, OR)),
+        ("a AND ", all_of(A, AND)),
+        ("a NOT", all_of(A, NOT)),
+        ("(a OR) b", all_of(all_of(A, OR), B)),
+        ("a AND OR b", all_of(A, OR, B)),
+        ("a OR OR b", any_of(A, all_of(OR, B))),
+        ("a OR AND AND b", any_of(A, all_of(AND, B))),
+        ("a;b", SearchTerm("a;b")),
+        (";", SearchTerm(";")),
         ('" a;(b) "', SearchTerm(" a;(b) ")),
         ("and or not", all_of(SearchTerm("and"), SearchTerm("or"), SearchTerm("not"))),
         ("ANDY ORB", all_of(SearchTerm("ANDY"), SearchTerm("ORB"))),
@@ -64,14 +88,10 @@ def test_a_search_is_read(text: str, tree: SearchNode) -> None:
     [
         ("", 1),
         ("  ", 1),
-        ("AND", 1),
-        ("OR a", 1),
-        ("a OR", 5),
-        ("a AND ", 7),
-        ("a AND OR b", 7),
         ("a AND(b)", 6),
-        ("NOT", 4),
-        ("NOT AND", 5),
+        ("NOT(a)", 4),
+        ("a AND )", 7),
+        ('a AND "b', 7),
         ("(a", 3),
         ("a)", 2),
         ("()", 2),
@@ -80,7 +100,6 @@ def test_a_search_is_read(text: str, tree: SearchNode) -> None:
         ('"a', 1),
         ('""', 1),
         ('" "', 1),
-        ("a;b", 2),
         ("'a'", 1),
         ("a\0b", 2),
         ('"a\0"', 1),

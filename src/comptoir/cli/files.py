@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
+from comptoir.nearest import suggestion
 from comptoir.request.tabular import SUFFIXES
 
 
@@ -81,6 +81,5 @@ def _named(path: Path) -> LoadFile:
             f"{path} cannot be loaded: {path.stem} holds no records of its own. "
             f"Load: {', '.join(stored)}."
         )
-    near = get_close_matches(path.stem, stored, n=1)
-    hint = f"Is it {near[0]}?" if near else f"Name it after one of: {', '.join(stored)}."
+    hint = suggestion(path.stem, stored) or f"Name it after one of: {', '.join(stored)}."
     raise OperatorError(f"{path} is named after no resource: {path.stem!r} is none. {hint}")

@@ -1,9 +1,9 @@
 """What binding an expression refuses, with the place where it stands."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.nearest import suggestion
 
 FILTER, ORDERBY = "$filter", "$orderby"
 
@@ -30,6 +30,5 @@ def no_further(option: str, position: int, name: str, path: str) -> Refusal:
 
 def unknown_name(option: str, position: int, name: str, what: str, known: Iterable[str]) -> Refusal:
     """400: a name that nothing has, with the nearest that something has."""
-    near = get_close_matches(name[:100], known, n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
-    return misused(option, position, f"{name[:100]} is no {what}.{hint}")
+    message = f"{name[:100]} is no {what}. {suggestion(name, known)}"
+    return misused(option, position, message.rstrip())

@@ -121,8 +121,13 @@ def bind_count(
     keys: tuple[Stored, ...] | None,
     within: Within = (),
 ) -> CountPlan:
-    """How many of the records with these keys and values the options ask for, or of all."""
+    """How many of the records with these keys and values match the options, or of all.
+
+    Raises `Refusal` for options that do not fit the set, an order among them.
+    """
     where = _where(grounds, options)
+    if options.orderby is not None:
+        bind_orderby(grounds.of(options.orderby), options.orderby)
     where, _, computed = _at(instant(datetime.now(UTC)), where, (), grounds.computed)
     return CountPlan(grounds.entity_set, company, where, keys, within, computed)
 

@@ -1,6 +1,6 @@
 """Paths bound to the model: what of which company a path names (OData URL Conventions 4.01, 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -10,10 +10,12 @@ from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import is_guid
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Refusal
+from comptoir.nearest import suggestion
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
 _METADATA = Segment("$metadata", None)
+_VALUE = (Segment("$value", None),)
 _BEYOND = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
 
 
@@ -110,7 +112,7 @@ def resolve(
     walk = _Walk(model, segments)
     if company_id is None:
         if rest[0].name != COMPANIES:
-            raise _not_found(segments)
+            raise _not_found(segments, rest[0], (COMPANIES,))
         walk.enter(companies, None)
         return walk.collection(rest[1:])
     entity_set = model.by_name.get(rest[0].name) if rest else None
@@ -171,7 +173,7 @@ class _Walk:
                 return self._target(Shape.COUNT)
             if rest[0].name == "$ref":
                 return self._target(Shape.REFERENCES)
-        raise _not_found(self._segments)
+        raise _not_found(self._segments, rest[0], ("$count", "$ref"))
 
     def record(self, rest: Sequence[Segment]) -> Target:
         """What a path names whose walk stands at a record."""
@@ -182,16 +184,21 @@ class _Walk:
         navigation = self._set.type.related.get(name)
         if navigation is not None and (parts is None or navigation.collection):
             return self._behind(navigation, parts, rest[1:])
-        if parts is not None:
-            raise _not_found(self._segments)
         held = self._set.type.by_name.get(name)
-        if held is not None and len(rest) == 1:
-            return self._target(Shape.PROPERTY, held)
-        if held is not None and len(rest) == 2 and rest[1] == Segment("$value", None):
-            return self._target(Shape.VALUE, held)
-        if name == "$ref" and len(rest) == 1:
+        if parts is None and held is not None:
+            if len(rest) == 1:
+                return self._target(Shape.PROPERTY, held)
+            if tuple(rest[1:]) == _VALUE:
+                return self._target(Shape.VALUE, held)
+        if name == "$ref" and parts is None and len(rest) == 1:
             return self._target(Shape.REFERENCE)
-        raise _not_found(self._segments)
+        raise _not_found(self._segments, rest[0], self._names())
+
+    def _names(self) -> Collection[str]:
+        """What may come after the record at which the walk stands."""
+        kind = self._set.type
+        sets = self._model.sets if self._set.name == COMPANIES else ()
+        return (*[each.name for each in sets if each.per_company], *kind.related, *kind.by_name)
 
     def _behind(
         self,
@@ -230,16 +237,16 @@ class _Walk:
         )
 
 
-def _not_found(segments: Sequence[Segment]) -> Refusal:
+def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str]) -> Refusal:
+    """404 at a segment, at whose place these names are known; 501 for a path that OData has."""
     path = "/".join(segment.name for segment in segments)
     for segment in segments:
         if segment.name in _BEYOND:
             return Refusal(NOT_IMPLEMENTED, f"{segment.name} is not supported in a path.")
-    return Refusal(
-        RESOURCE_NOT_FOUND,
-        f"There is no resource {path[:200]!r}. Resources stand under {COMPANIES}(<guid>)/ and "
-        "their names are case-sensitive.",
-    )
+    remedy = f"Resources are under {COMPANIES}(<guid>)/, and their names are case-sensitive."
+    if at.name not in known:
+        remedy = suggestion(at.name, known) or remedy
+    return Refusal(RESOURCE_NOT_FOUND, f"There is no resource {path[:200]!r}. {remedy}")
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:

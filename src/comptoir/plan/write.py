@@ -1,7 +1,6 @@
 """Bodies bound to the model: the values that a create or an update gives, checked."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from uuid import uuid4
 
 import msgspec
@@ -19,6 +18,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.jsonvalue import Json
+from comptoir.nearest import suggestion
 from comptoir.plan.places import Place
 from comptoir.plan.target import Company
 from comptoir.request.headers import EntityTags
@@ -215,8 +215,7 @@ def _nested(name: str) -> tuple[ErrorKind, str, str]:
 
 
 def _unknown(kind: EntityType, name: str) -> tuple[ErrorKind, str, str]:
-    near = get_close_matches(name[:100], kind.by_name, n=1)
-    hint = f"Did you mean {near[0]}?" if near else "The reference lists the properties."
+    hint = suggestion(name, kind.by_name) or "The reference lists the properties."
     return BAD_REQUEST, f"{name[:100]} is no property of {kind.name}. {hint}", name[:100]
 
 

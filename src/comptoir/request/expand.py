@@ -15,7 +15,7 @@ from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
-from comptoir.request.options import QueryOptions, query_options
+from comptoir.request.options import SHELL_HINT, QueryOptions, query_options
 
 EXPAND = "$expand"
 
@@ -245,7 +245,8 @@ class _Reader:
         found = _OPTION.match(self._text, self.position)
         if found is None or not found[1]:
             expected = "an option such as `$filter=`"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, self._option)
+            remedy = _EXAMPLE if found is None else SHELL_HINT
+            raise faults.misplaced(self._text, start, expected, remedy, self._option)
         written = found[1]
         if written.startswith("@"):
             construct = f"the parameter alias {written[:60]} in parentheses"
@@ -307,10 +308,11 @@ class _Reader:
             return "max"
         name = self._place("$levels", levels)
         count = whole_number(name, levels.text, self._option)
-        if count == 0:
-            raise faults.misused(
-                levels.position, "$levels must be max or a whole number from 1 on.", self._option
+        if levels.text.startswith("0"):
+            message = (
+                f"$levels must be max or a number such as 1, but {levels.text[:40]!r} was sent."
             )
+            raise faults.misused(levels.position, message, self._option)
         return count
 
     def _place(self, name: str, value: OptionText) -> str:

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.nearest import suggestion
 from comptoir.request.numbers import truth, whole_number
 
 RESERVED = frozenset(
@@ -31,6 +32,11 @@ RESERVED = frozenset(
         "$top",
     }
 )
+
+SHELL_HINT = (
+    "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
+)
+"""What to do about an option without a name: in double quotes a shell replaces `$filter`."""
 
 _ALIAS = re.compile(r"@([^\W\d]\w*)")
 
@@ -108,7 +114,7 @@ def parse_options(query: str) -> QueryOptions:
 
     Names of system options are taken with or without `$` and in any case; options of other names
     are ignored. Raises `Refusal`: 400 for an option that is unknown, repeated, empty or malformed,
-    501 for one that is not supported.
+    501 for one that is not supported. Nothing between two `&` is not an option.
     """
     if not query:
         return NO_OPTIONS
@@ -119,6 +125,8 @@ def _parse(query: str) -> QueryOptions:
     held: dict[str, object] = {}
     aliases: dict[str, str] = {}
     for part in query.split("&"):
+        if not part:
+            continue
         raw_name, _, raw_value = part.partition("=")
         name = system_name(raw_name)
         if name is None:
@@ -127,6 +135,8 @@ def _parse(query: str) -> QueryOptions:
             continue
         if name in held:
             raise Refusal(INVALID_URL, f"The query option {name} is given twice.", target=name)
+        if name == "$search" and ";" in raw_value:
+            _refuse_semicolons(raw_value)
         text = _decoded(raw_value)
         read = _READERS.get(name)
         if read is not None:
@@ -146,6 +156,34 @@ _parsed = lru_cache(QUERIES_KEPT)(_parse)
 _parsed_long = lru_cache(LONG_QUERIES_KEPT)(_parse)
 
 
+_PHRASE_OR_SEMICOLON = re.compile(
+    r"""
+      (?:"|%22)
+      (?:[^"\\%]|%(?!22|5[Cc])|(?:\\|%5[Cc])(?:%[0-9A-Fa-f]{2}|.)?)*
+      (?:"|%22|\Z)
+    | ;
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A phrase of a search, percent-encoded and perhaps not closed, or a semicolon outside one."""
+
+
+def _refuse_semicolons(search: str) -> None:
+    """Raise `Refusal` (400) for a semicolon that is neither encoded nor in a phrase.
+
+    OData's ABNF keeps it out of words, since it separates the options within `$expand`.
+    """
+    for found in _PHRASE_OR_SEMICOLON.finditer(search):
+        if found[0] == ";":
+            column = len(_decoded(search[: found.start()])) + 1
+            raise Refusal(
+                INVALID_URL,
+                f"$search: the `;` at column {column} is not part of a word. Write it as %3B, or "
+                "put the words in double quotes.",
+                target="$search",
+            )
+
+
 def query_options(
     held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
 ) -> QueryOptions:
@@ -160,17 +198,20 @@ def query_options(
 def system_name(name: str) -> str | None:
     """The system option that a percent-encoded name means, None for an option of another kind.
 
-    Raises `Refusal` (400) for an unknown name that begins with `$`.
+    Raises `Refusal` (400) for an unknown name that begins with `$`, and for an empty one.
     """
     name = _decoded(name)
     lowered = name.strip().lower()
+    if not lowered:
+        raise Refusal(INVALID_URL, f"A query option has no name before its `=`. {SHELL_HINT}")
     dollared = lowered if lowered.startswith("$") else f"${lowered}"
     if dollared in RESERVED:
         return dollared
     if lowered.startswith("$"):
         raise Refusal(
             INVALID_URL,
-            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $.",
+            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $. "
+            f"{suggestion(name, sorted(RESERVED))}".rstrip(),
             target=name[:40],
         )
     return None

@@ -1,8 +1,9 @@
 r"""`$search` (OData URL Conventions 4.01, section 5.1.8): words and phrases joined by AND, OR, NOT.
 
-A word is whatever has no blank, NUL, double quote, parenthesis or semicolon in it, in any script. A
-phrase stands in double quotes, with `\"` and `\\` for the characters that would end it. `AND`,
-`OR` and `NOT` are operators in upper case alone, and words only within a phrase.
+A word is a sequence of characters of any script without blanks, NUL, double quotes and
+parentheses; it does not begin with a single quote. A phrase is in double quotes, with `\"` and `\\`
+for the characters that would end it. `AND` and `OR` between two searches and `NOT` before one are
+operators, in upper case alone; anywhere else they are words.
 """
 
 import re
@@ -19,14 +20,14 @@ _TOKEN = re.compile(
       (?P<open>\()
     | (?P<close>\))
     | "(?P<phrase>[^"\\\0]*(?:\\.[^"\\\0]*)*)"
-    | (?P<word>[^\s()";'\0][^\s()";\0]*)
+    | (?P<word>[^\s()"'\0][^\s()"\0]*)
     """,
     re.VERBOSE | re.DOTALL,
 )
 _BLANKS = re.compile(r"\s*")
 _ESCAPED = re.compile(r'\\(["\\])')
-_OPERATORS = frozenset({"AND", "OR", "NOT"})
-_NO_TERMS = frozenset({"AND", "OR", ")"})
+_JOINING = frozenset({"AND", "OR"})
+_OPERATORS = _JOINING | {"NOT"}
 _EXAMPLE = 'Write for example `chair AND NOT "office chair"`.'
 
 SearchOperator: TypeAlias = OneOf["and", "or"]
@@ -101,7 +102,9 @@ _NESTED = ("or", "and")
 
 def _print_term(text: str) -> str:
     word = _TOKEN.fullmatch(text)
-    if word is not None and word.lastgroup == "word" and text not in _OPERATORS:
+    is_word = word is not None and word.lastgroup == "word"
+    # an operator could join what is around it, and a semicolon ends an option of `$expand`
+    if is_word and text not in _OPERATORS and ";" not in text:
         return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
@@ -148,7 +151,7 @@ class SearchReader:
     def _one(self, depth: int) -> SearchNode:
         start = self.position = self._behind_blanks()
         token = _TOKEN.match(self.text, start)
-        if token is None or token[0] in _NO_TERMS:
+        if token is None or token.lastgroup == "close":
             raise self._no_term(start)
         if token.lastgroup == "open":
             self._check_depth(start, depth)
@@ -157,7 +160,7 @@ class SearchReader:
             self._close(start)
             return node
         self._count(start)
-        if token[0] == "NOT":
+        if token[0] == "NOT" and self._applies(token):
             self._check_depth(start, depth)
             self._operator()
             return SearchNot(self._one(depth + 1), start)
@@ -168,7 +171,7 @@ class SearchReader:
         return SearchTerm(text, start)
 
     def _following(self) -> str | None:
-        """What follows a term; None where the search ends."""
+        """What follows a term: `AND` or `OR`, a term as `""`, or None where the search ends."""
         start = self._behind_blanks()
         if start == len(self.text) or self.text[start] == ")":
             self.position = start
@@ -178,17 +181,21 @@ class SearchReader:
         token = _TOKEN.match(self.text, start)
         if token is None:
             raise self._no_term(start)
-        return token[0]
+        return token[0] if token[0] in _JOINING and self._applies(token) else ""
+
+    def _applies(self, word: re.Match[str]) -> bool:
+        """Whether an operator is one: a blank and a search follow it. Otherwise it is a word."""
+        blanks = _BLANKS.match(self.text, word.end())
+        if blanks is None or not blanks[0]:
+            return False
+        operand = _TOKEN.match(self.text, blanks.end())
+        return operand is not None and operand.lastgroup != "close"
 
     def _operator(self) -> int:
-        """Step over the operator behind the blanks, which more blanks must follow."""
+        """Step over the operator after the blanks."""
         start = self._behind_blanks()
         token = _TOKEN.match(self.text, start)
         self.position = start if token is None else token.end()
-        if self._behind_blanks() == self.position:
-            raise faults.misplaced(
-                self.text, self.position, "a blank and a word", _EXAMPLE, self._option
-            )
         return start
 
     def _close(self, opened: int) -> None:

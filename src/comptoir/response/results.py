@@ -85,7 +85,7 @@ class ResultWriter:
         for name, held in tree.items():
             if isinstance(held, int):
                 edm_name = self._columns[held].type.edm_name
-                if self.level == FULL and edm_name not in SELF_EVIDENT:
+                if self._shows_type(name, edm_name, at_top=kind is not None):
                     names.append(f"{name}@odata.type")
                     makings.append(_constant(f"#{edm_name.removeprefix('Edm.')}"))
                 makings.append(self._value(held))
@@ -94,6 +94,16 @@ class ResultWriter:
             names.append(name)
         shape = struct_of("result", names)
         return lambda row: shape(*[make(row) for make in makings])
+
+    def _shows_type(self, name: str, edm_name: str, *, at_top: bool) -> bool:
+        """Whether a value has its type beside it (JSON Format 4.01, section 4.6.3).
+
+        An alias may be the name of a property that is declared with another type.
+        """
+        declared = self._set.type.by_name.get(name) if at_top else None
+        if declared is not None and declared.type.edm_name != edm_name:
+            return self.level != NONE
+        return self.level == FULL and edm_name not in SELF_EVIDENT
 
     def _value(self, place: int) -> _Making:
         convert = wire_form(self._columns[place].type, self._form)

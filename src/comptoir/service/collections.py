@@ -65,7 +65,10 @@ class Collections:
         return await self.page(msgspec.structs.replace(context, records=records), subset)
 
     async def count(self, context: Context) -> Answer:
-        """How many records the query options ask for (OData URL Conventions 4.01, section 4.8)."""
+        """How many records match (OData Protocol 4.01, section 11.2.10).
+
+        Options that order, cut and show records are checked, and do not affect the count.
+        """
         request = context.request
         require(request.principal, Scope.RECORDS_READ)
         options = parse_options(request.query)
@@ -74,6 +77,7 @@ class Collections:
         if options.apply is not None:
             count = await self._results.count(context, options, _bounds(context, subset))
         else:
+            self._views.of(context, options)
             plan = bind_count(
                 self._runtime.grounds(context.entity_set, options.aliases),
                 context.company,

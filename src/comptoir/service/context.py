@@ -102,8 +102,10 @@ Verb = Callable[[Context], Awaitable[Answer]]
 FORMATTING = frozenset({"$format"})
 """The query options of what has a form, but no records to choose from."""
 
-COUNTING = frozenset({"$apply", "$filter", "$search"})
-"""The query options that a count takes."""
+COUNTING = frozenset(
+    {"$apply", "$expand", "$filter", "$orderby", "$search", "$select", "$skip", "$top"}
+)
+"""The query options that a count takes; it depends on `$apply`, `$filter` and `$search` alone."""
 
 COLLECTING = frozenset(
     {

@@ -59,9 +59,10 @@ class Results:
         return await streamed.answer(headers, writer.head(count), first, blocks)
 
     async def count(self, context: Context, options: QueryOptions, bounds: Bounds) -> int:
-        """How many rows the result has."""
+        """How many rows the result has, with every option checked."""
         grounds = self._runtime.grounds(context.entity_set, options.aliases)
         plan = bind_result_count(grounds, options, bounds)
+        self._view(context, options, plan.pipeline)
         return await context.reads.result_count(plan, context.request.patience)
 
     def _view(

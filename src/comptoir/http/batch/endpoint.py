@@ -173,7 +173,7 @@ def _sent_as(headers: Headers) -> str:
 def _answered_as(request: Request, sent_as: str) -> str:
     """The format of the answer: what `$format` or `Accept` asks for, else that of the request."""
     asked: str | None = None
-    for option in request.query.split("&"):
+    for option in filter(None, request.query.split("&")):
         name, _, value = option.partition("=")
         known = system_name(unquote(name))
         if known == "$format":

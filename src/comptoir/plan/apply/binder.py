@@ -3,7 +3,7 @@
 The options that apply to its result are bound as transformations behind it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from comptoir.errors import Refusal
 from comptoir.plan.apply.aggregates import Names, bind_aggregate
@@ -24,7 +24,7 @@ from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE, WORDS, Typed, typed_property
-from comptoir.plan.expressions.lengths import Lengths
+from comptoir.plan.expressions.lengths import SHORT, Lengths
 from comptoir.plan.expressions.orders import names_one, unlimited
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import name_of
@@ -226,23 +226,26 @@ class PipelineBinder:
 
     def _regroup(self, keys: Mapping[str, Typed], node: AggregateInto | None) -> None:
         aggregations: list[Aggregation] = []
-        longest: dict[str, float] = {}
+        longest = {name: self._measured(typed.value, 0) for name, typed in keys.items()}
         found = {name: _named(name, typed) for name, typed in keys.items()}
-        heads = {name.partition("/")[0] for name in keys}
+        heads = _heads(keys)
         for item in () if node is None else node.items:
-            self._check_name(item.alias, item.position)
             if item.alias in heads:
                 raise self._taken(item.alias, item.position)
             expression = None if item.expression is None else self._resolved(item.expression)
             aggregation, typed = bind_aggregate(self._scope(), item, expression, grouped=bool(keys))
+            longest[item.alias] = SHORT
             if aggregation.operand is not None:
-                longest[item.alias] = self._measured(aggregation.operand, item.position)
+                operand = self._measured(aggregation.operand, item.position)
+                longest[item.alias] = operand if typed.kind is WORDS else SHORT
             aggregations.append(aggregation)
             found[item.alias] = typed
         values = tuple([(name, typed.value) for name, typed in keys.items()])
         self._stages.append(Grouped(values, tuple(aggregations)))
+        # names from before the grouping mean nothing after it: an alias may be one of them
         self._names = found
-        self._lengths.update(longest)
+        self._lengths = longest
+        self._unlimited.clear()
         self._aggregated = True
         self._order = ()
         self._identity = tuple([_term(name, found[name]) for name in keys])
@@ -302,8 +305,8 @@ class PipelineBinder:
 
     def _check_name(self, alias: str, position: int) -> None:
         kind = self._set.type
-        heads = {name.partition("/")[0] for name in self._names}
-        if alias in kind.by_name or alias in kind.related or alias in heads:
+        is_own = not self._aggregated and (alias in kind.by_name or alias in kind.related)
+        if is_own or alias in _heads(self._names):
             raise self._taken(alias, position)
 
     def _taken(self, alias: str, position: int) -> Refusal:
@@ -321,6 +324,11 @@ class PipelineBinder:
 
     def _misused(self, node: Transformation, message: str) -> Refusal:
         return misused(self.option, node.position, message)
+
+
+def _heads(names: Iterable[str]) -> set[str]:
+    """The names at the top of a row: of a path, that of the relation."""
+    return {name.partition("/")[0] for name in names}
 
 
 def _named(name: str, typed: Typed) -> Typed:

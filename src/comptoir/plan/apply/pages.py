@@ -88,8 +88,14 @@ def bind_result_page(
 
 
 def bind_result_count(grounds: Grounds, options: QueryOptions, bounds: Bounds) -> PipelineCount:
-    """How many rows the result has; raises `Refusal` as `bind_result_page` does."""
-    pipeline = _bound(grounds, _texts(options))
+    """How many rows the result has; raises `Refusal` as `bind_result_page` does.
+
+    The order is bound to be checked, and left out: its keys could fail for some rows.
+    """
+    texts = _texts(options)
+    pipeline = _bound(grounds, texts)
+    if options.orderby is not None:
+        pipeline = _bound(grounds, (*texts[:-1], None))
     if NOW in pipeline.values:
         pipeline = _at(instant(datetime.now(UTC)), pipeline)
     return PipelineCount(pipeline, bounds.company, bounds.keys, bounds.within)

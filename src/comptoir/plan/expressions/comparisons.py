@@ -14,6 +14,7 @@ from comptoir.plan.bound import (
 )
 from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
 from comptoir.plan.expressions.kinds import (
+    DAYS,
     EXACT,
     NOTHING,
     NUMBERS,
@@ -73,10 +74,10 @@ def compared(operator: str, first: Typed, second: Typed) -> Typed:
 
 def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand]) -> Typed:
     """Whether a value is one of a list's; raises `Refusal` (400) for types that do not compare."""
-    if left.typed is None:
-        left = Operand(left.node, terms.settled(left))
-    held = terms.settled(left)
     computed = [each for each in items if each.typed is not None]
+    if left.typed is None:
+        left = Operand(left.node, _first(terms, left, computed))
+    held = terms.settled(left)
     for each in computed:
         item = (each.node, terms.settled(each))
         held, _ = alike(terms, node, (left.node, held), item, computes=False)
@@ -105,6 +106,16 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
     if not listed:
         return Typed(Constant(value=False), TRUTH)
     return Typed(listed[0] if len(listed) == 1 else Junction("or", tuple(listed)), TRUTH)
+
+
+def _first(terms: Terms, left: Operand, computed: Sequence[Operand]) -> Typed:
+    """The literal before `in`: one that is compared with dates is a date."""
+    kinds = [terms.settled(each).kind for each in computed]
+    if DAYS in kinds and isinstance(left.node, Literal) and left.node.kind == "datetimeoffset":
+        bound = terms.literal(left.node, DAYS)
+        if bound.stored is not None:
+            return Typed(terms.slots.add(bound.stored), DAYS)
+    return terms.settled(left)
 
 
 def alike(

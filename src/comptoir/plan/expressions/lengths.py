@@ -29,7 +29,7 @@ MOST_CHARACTERS = 64_000
 It is measured by how long properties may be, not by how long they are.
 """
 
-_SHORT = 40.0
+SHORT = 40.0
 """No less than what a value that is no text has as text."""
 
 NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
@@ -69,7 +69,7 @@ class Lengths:
             case Field() if node.name in self._known:
                 return self._known[node.name]
             case Field() | Member():
-                return self._properties.get(node.name, _SHORT)
+                return self._properties.get(node.name, SHORT)
             case Slot():
                 return float(len(str(self._values[node.number])))
             case Related():
@@ -77,11 +77,11 @@ class Lengths:
             case Exists():
                 if node.condition is not None:
                     self.longest(node.condition, position)
-                return _SHORT
+                return SHORT
         below = [self.longest(each, position) for each in parts(node)]
         if isinstance(node, Choice):
             return max(below)
-        return self._made(node, below, position) if isinstance(node, Function) else _SHORT
+        return self._made(node, below, position) if isinstance(node, Function) else SHORT
 
     def _made(self, node: Function, below: Sequence[float], position: int) -> float:
         length = sum(below)

@@ -8,6 +8,7 @@ import msgspec
 from comptoir.edm.number import SCALE
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.plan.expressions.kinds import (
+    DAYS,
     EXACT,
     MOMENTS,
     MOST_WHOLE,
@@ -25,6 +26,8 @@ from comptoir.request.expression.tree import Literal
 
 # what no stored number reaches: 64-bit columns compare with it all the same
 _BEYOND = 4 * 10**18
+
+_MIDNIGHT = "00:00:00.000Z"
 
 _SPAN = QUOTED_SHAPES["duration"][1]
 
@@ -55,6 +58,8 @@ def bind_literal(literal: Literal, kind: Kind) -> Bound | None:
     """
     if kind is SPANS:
         literal = as_duration(literal)
+    elif kind is DAYS:
+        literal = as_date(literal)
     if literal.kind not in kind.literals:
         return None
     if kind in NUMBERS:
@@ -79,6 +84,23 @@ def as_duration(literal: Literal) -> Literal:
     if literal.kind != "string" or _SPAN.fullmatch(literal.text) is None:
         return literal
     return Literal("duration", duration_text(literal.text), literal.position)
+
+
+def as_date(literal: Literal) -> Literal:
+    """A date-time at midnight UTC as its date; any other kind of literal as it is.
+
+    Some clients have one type for both. Raises `ValueFault` for another time of day.
+    """
+    if literal.kind != "datetimeoffset":
+        return literal
+    moment = str(MOMENTS.type.from_text(literal.text))
+    day, _, time = moment.partition("T")
+    if time != _MIDNIGHT or _FINER[MOMENTS].search(literal.text):
+        raise ValueFault(
+            "is compared with a date and has a time other than midnight UTC. Write the date "
+            f"alone: {literal.text.partition('T')[0]}."
+        )
+    return Literal("date", day, literal.position)
 
 
 def _number(text: str, kind: Kind) -> Bound:

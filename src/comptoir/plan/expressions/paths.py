@@ -178,7 +178,8 @@ class Paths:
         kind = place.entity_set.type
         if name.startswith("$"):
             return self._terms.misused(path, f"{_shown(path)} is no collection to count.")
-        known = [*kind.by_name, *kind.related, *self._computed]
+        own = [each.name for each in kind.properties if not each.secret]
+        known = [*own, *kind.related, *self._computed]
         return unknown_name(
             self._terms.option, path.position, name, f"property of {kind.name}", known
         )

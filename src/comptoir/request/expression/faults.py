@@ -21,7 +21,7 @@ _VALUE_REMEDIES = tuple(
         (r"'", _CLOSE_TEXT),
         (r"\{", "A Guid has no braces, and a list stands in parentheses: ('A','B')."),
         (r'"', "Text stands in single quotes: 'A'. In a list in brackets, close it with `\"`."),
-        (r"[+-]?[0-9]+(?:\.[0-9]+)?[mfld](?!\w)", "Numbers have no suffix since OData 4.0: 1.5."),
+        (r"[+-]?[0-9]+(?:\.[0-9]+)?[mfld](?!\w)", "Write the number without a suffix: 1.5."),
         (
             r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}T",
             "Write a date-time with valid parts and `Z` or an offset: 2024-12-31T23:59:59Z.",

@@ -29,9 +29,9 @@ OPERAND = re.compile(
     | (?P<datetimeoffset>{_DATE}[Tt]{_TIME}(?:[Zz]|[+\- ]{_MINUTES}){_END})
     | (?P<date>{_DATE}{_END})
     | (?P<timeofday>{_TIME}{_END})
-    | (?P<double>[+-]?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+{_END}|-INF{_END})
-    | (?P<decimal>[+-]?[0-9]+\.[0-9]+{_END})
-    | (?P<integer>[+-]?[0-9]+{_END})
+    | (?P<double>[+-]?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+[dDfF]?{_END}|-INF{_END})
+    | (?P<decimal>[+-]?[0-9]+(?:\.[0-9]+[dDfFmM]?|[dDfFmM]){_END})
+    | (?P<integer>[+-]?[0-9]+[lL]?{_END})
     | (?P<parenthesis>\([ \t]*)
     | (?P<minus>-[ \t]*)
     | (?P<parameter>@{_NAME})
@@ -42,7 +42,10 @@ OPERAND = re.compile(
     """,
     re.VERBOSE,
 )
-"""What can stand where a value is expected, a prefix operator included."""
+"""What can stand where a value is expected, a prefix operator included.
+
+Numbers may end in a suffix of OData 3, which some clients still write: `1.5m`, `5L`.
+"""
 
 OPERATOR = re.compile(rf"[ \t]+({_OPERATORS})[ \t]+", re.IGNORECASE | re.ASCII)
 """An infix operator between the blanks that the ABNF requires around it."""
@@ -126,6 +129,10 @@ def duration_text(quoted: str) -> str:
     return quoted.upper().lstrip("+ ")
 
 
+_SUFFIXED: frozenset[LiteralKind] = frozenset({"decimal", "double", "integer"})
+_SUFFIXES = frozenset("dDfFlLmM")
+
+
 def literal(kind: LiteralKind, text: str, start: int) -> Literal:
     """The literal of `text`, found at `start` by the group `kind` of `OPERAND`."""
     if kind == "string":
@@ -133,6 +140,15 @@ def literal(kind: LiteralKind, text: str, start: int) -> Literal:
     elif kind == "datetimeoffset":
         # A `+` in a query arrives as a blank.
         text = text.upper().replace(" ", "+")
-    elif text[0] == "+":
-        text = text[1:]
+    elif kind in _SUFFIXED:
+        text = _number(kind, text)
     return Literal(kind, text, start)
+
+
+def _number(kind: LiteralKind, text: str) -> str:
+    """A number without its sign `+` and its suffix; a decimal keeps its kind by a point."""
+    text = text.removeprefix("+")
+    if text[-1] not in _SUFFIXES or text == "-INF":
+        return text
+    text = text[:-1]
+    return f"{text}.0" if kind == "decimal" and "." not in text else text

@@ -1,0 +1,101 @@
+"""`/$count`: how many records match, whatever else the query says of them."""
+
+import pytest
+
+from conftest import stock
+from support.office import Company
+from support.refusals import refusal
+from support.samples import ITEM
+from support.service import Service
+
+NUMBERS = ("A", "B", "C", "D")
+
+
+@pytest.fixture(scope="module")
+def items(service: Service) -> Company:
+    company = service.new_company()
+    stock(company)
+    company.load("itemsExt", *({"number": number} for number in NUMBERS))
+    return company
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "$top=1",
+        "$top=0",
+        "$skip=2",
+        "$skip=99",
+        "$orderby=number desc",
+        "$orderby=length(displayName) mul 2,number",
+        "$orderby=1 div (length(displayName) sub length(displayName))",
+        "$select=number",
+        "$expand=prices",
+        "$expand=prices($filter=unitPrice gt 1;$top=1)",
+        "top=1&skip=1&orderby=number&select=number&expand=prices",
+    ],
+)
+def test_a_count_is_not_affected_by_what_orders_cuts_and_shows(query: str, items: Company) -> None:
+    """OData Protocol 4.01, section 11.2.10."""
+    assert items.get("itemsExt/$count", query).text == "5"
+    assert items.get("itemsExt/$count", f"{query}&$filter=number in ('A','B')").text == "2"
+    assert items.get("itemsExt/$count", f"{query}&$search=zzz").text == "0"
+    assert items.get("itemsExt/$count", f"{query}&$apply=filter(number eq 'A')").text == "1"
+
+
+@pytest.mark.parametrize(
+    "query", ["$top=1", "$skip=1", "$orderby=n desc", "$orderby=1 div (n sub n)", "$select=n"]
+)
+def test_a_count_of_a_result_is_not_affected_either(query: str, items: Company) -> None:
+    grouped = "groupby((number),aggregate($count as n))"
+
+    assert items.get("itemsExt/$count", f"$apply={grouped}&{query}").text == "5"
+
+
+def test_a_count_by_navigation_is_not_affected_either(items: Company) -> None:
+    for query in ("$top=0", "$skip=1", "$orderby=unitPrice", "$select=unitPrice", "$expand=*"):
+        assert items.get(f"itemsExt({ITEM})/prices/$count", query).text == "1"
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [
+        ("$top=x", "$top"),
+        ("$top=-1", "$top"),
+        ("$skip=1.5", "$skip"),
+        ("$orderby=nope", "$orderby"),
+        ("$orderby=number sideways", "$orderby"),
+        ("$select=nope", "$select"),
+        ("$select=number,,id", "$select"),
+        ("$expand=nope", "$expand"),
+        ("$expand=prices($top=x)", "$expand"),
+        ("$apply=groupby((number))&$select=id", "$select"),
+        ("$apply=groupby((number))&$orderby=id", "$orderby"),
+        ("$apply=identity&$expand=nope", "$expand"),
+        ("$count=true", "$count"),
+        ("$compute=1 as a", "$compute"),
+        ("$skiptoken=x", "$skiptoken"),
+        ("$deltatoken=x", "$deltatoken"),
+        ("$format=json", "$format"),
+    ],
+)
+def test_what_is_malformed_or_does_not_apply_is_still_400(
+    query: str, target: str, items: Company
+) -> None:
+    refusal(items.get("itemsExt/$count", query), "BadRequest_InvalidRequestUrl", target)
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "target"),
+    [
+        ("ItemProductTextLongContentsExt", "$orderby=base64Text", "$orderby"),
+        ("itemsExt", "$expand=prices($compute=1 as a)", "$expand"),
+        ("itemsExt", "$apply=groupby((number))&$expand=prices", "$expand"),
+    ],
+)
+def test_what_is_not_supported_is_still_501(
+    path: str, query: str, target: str, items: Company
+) -> None:
+    answer = items.get(f"{path}/$count", query)
+
+    refusal(answer, "BadRequest_MethodNotImplemented", target)
