@@ -137,7 +137,10 @@ def encode(headers: list[Header], body: Body, coding: Coding) -> Body:
 
 async def _compressed(body: AsyncIterator[bytes], compressor: Compressor) -> AsyncIterator[bytes]:
     async for piece in body:
-        if piece:
+        if len(piece) > SLICE:
+            async for some in _slices(piece):
+                yield compressor.piece(some)
+        elif piece:
             yield compressor.piece(piece)
     yield compressor.end()
 

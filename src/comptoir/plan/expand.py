@@ -1,10 +1,12 @@
 """`$expand` bound to a kind (OData URL Conventions 4.01, section 5.1.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 import msgspec
+from typing_extensions import override
 
-from comptoir.edm.entity import NavigationProperty
+from comptoir.edm.entity import EntityType, NavigationProperty
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.grounds import AliasTexts, Grounds
@@ -29,19 +31,54 @@ _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
 class Expansion(msgspec.Struct, frozen=True):
-    """Related records that stand within a record.
+    """Records of a set within another record: as such, those that a company contains.
 
-    `kind` is `entities`, `ref` or `count`; `page` says which related records, in which order;
-    `names` are the properties to show, None for all; `inner` stands within the related records.
+    `kind` is `entities`, `ref` or `count`; `page` says which records, in which order; `names` are
+    the properties to show, None for all; `inner` is expanded within the records.
     """
 
-    navigation: NavigationProperty
     entity_set: EntitySet
     kind: ExpandKind
     options: QueryOptions
     page: Page
     names: frozenset[str] | None
-    inner: tuple["Expansion", ...]
+    inner: tuple["RelatedExpansion", ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the field that holds the records."""
+        return self.entity_set.name
+
+    @property
+    def collection(self) -> bool:
+        """Whether the field holds any number of records, not one or none."""
+        return True
+
+    @property
+    def segments(self) -> str:
+        """The path from the other record to the list of these."""
+        return f"{self.name}/$ref" if self.kind == "ref" else self.name
+
+    def under(self, company: Company) -> Self:
+        """The same expansion of one company's records."""
+        inner = tuple([each.under(company) for each in self.inner])
+        return msgspec.structs.replace(self, page=self.page.under(company), inner=inner)
+
+
+class RelatedExpansion(Expansion, frozen=True):
+    """The records to which a navigation property leads from another record."""
+
+    navigation: NavigationProperty
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.navigation.name
+
+    @property
+    @override
+    def collection(self) -> bool:
+        return self.navigation.collection
 
 
 class ExpandBinder:
@@ -64,41 +101,52 @@ class ExpandBinder:
         self._page_size = page_size
         self._aliases = aliases
 
-    def bind(
+    def related(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
-    ) -> tuple[Expansion, ...]:
-        """The expansions of a set's records that the items ask for.
+    ) -> tuple[RelatedExpansion, ...]:
+        """The related records of a set's records that the items ask for.
 
         Raises `Refusal`: 400 for what does not fit the kind, comes twice, or nests deeper than the
         limit, 501 for what is not supported.
         """
-        meant: dict[str, tuple[NavigationProperty, ExpandItem]] = {}
-        for item in items:
-            for navigation in self._navigations(entity_set, item):
-                earlier = meant.get(navigation.name)
-                if earlier is None or earlier[1].path == _STAR:
-                    meant[navigation.name] = navigation, item
-                elif item.path != _STAR:
-                    message = f"{navigation.name} is expanded twice. Write it once."
-                    raise misused(EXPAND, item.position, message)
-        return tuple([self._bound(*each, depth) for each in meant.values()])
-
-    def _navigations(self, entity_set: EntitySet, item: ExpandItem) -> Sequence[NavigationProperty]:
+        found: list[RelatedExpansion] = []
         kind = entity_set.type
-        if item.path == _STAR:
-            return kind.navigation
-        path = own_path(kind, item.path)
-        if len(path) > 1:
-            if path[0] not in kind.related:
-                raise astray(kind, EXPAND, item.position, path)
-            raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
-        navigation = kind.related.get(path[0])
-        if navigation is None:
-            what = f"navigation property of {kind.name}"
-            raise unknown_name(EXPAND, item.position, path[0], what, kind.related)
-        if not navigation.collection:
-            self._check_single(navigation, item)
-        return (navigation,)
+        for name, item in _meant(kind, kind.related, items).items():
+            navigation = kind.related[name]
+            if not navigation.collection:
+                self._check_single(navigation, item)
+            target = self._model.by_name[navigation.target]
+            inner = self._inner(navigation, target, item)
+            held = self._bound(name, target, item, inner, depth, self._page_size)
+            found.append(
+                RelatedExpansion(
+                    held.entity_set,
+                    held.kind,
+                    held.options,
+                    held.page,
+                    held.names,
+                    held.inner,
+                    navigation,
+                )
+            )
+        return tuple(found)
+
+    def contained(
+        self, entity_set: EntitySet, items: Sequence[ExpandItem], most: int
+    ) -> tuple[Expansion, ...]:
+        """The records that each record of a set contains, at most `most`, as the items ask for.
+
+        Raises `Refusal` as `related` does.
+        """
+        sets = self._model.contained(entity_set)
+        meant = _meant(entity_set.type, sets, items)
+        size = max(1, min(self._page_size, most // max(1, len(meant))))
+        return tuple(
+            [
+                self._bound(name, sets[name], item, item.options.expand, 1, size)
+                for name, item in meant.items()
+            ]
+        )
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
         given = [name for name in _OF_MANY if getattr(item.options, name[1:]) is not None]
@@ -111,19 +159,26 @@ class ExpandBinder:
                 f"{name} applies to many records, and {navigation.name} is one. Leave it out.",
             )
 
-    def _bound(self, navigation: NavigationProperty, item: ExpandItem, depth: int) -> Expansion:
+    def _bound(
+        self,
+        name: str,
+        entity_set: EntitySet,
+        item: ExpandItem,
+        inner: Sequence[ExpandItem],
+        depth: int,
+        page_size: int,
+    ) -> Expansion:
         if depth > self._depth:
             raise misused(
                 EXPAND,
                 item.position,
-                f"{navigation.name} is nested deeper than {self._depth}. Follow the navigation in "
+                f"{name} is nested deeper than {self._depth}. Follow the navigation in "
                 "requests of its own.",
             )
-        for name in ("compute", "apply"):
-            nested: OptionText | None = getattr(item.options, name)
+        for option in ("compute", "apply"):
+            nested: OptionText | None = getattr(item.options, option)
             if nested is not None:
-                raise unsupported(EXPAND, nested.position, f"${name} within $expand")
-        entity_set = self._model.by_name[navigation.target]
+                raise unsupported(EXPAND, nested.position, f"${option} within $expand")
         options = item.options.as_query(self._aliases)
         try:
             page = bind_page(
@@ -131,17 +186,17 @@ class ExpandBinder:
                 self._company,
                 options,
                 keys=None,
-                page_size=self._page_size,
+                page_size=page_size,
             )
             names = None
             if options.select is not None:
                 names = bind_select(entity_set.type, options.select)
         except Refusal as refusal:
-            name = refusal.target or ""
-            where: OptionText | None = getattr(item.options, name.removeprefix("$"), None)
-            raise (refusal if where is None else within(refusal, name, where)) from None
-        inner = self.bind(entity_set, self._inner(navigation, entity_set, item), depth + 1)
-        return Expansion(navigation, entity_set, item.kind, options, page, names, inner)
+            option = refusal.target or ""
+            where: OptionText | None = getattr(item.options, option.removeprefix("$"), None)
+            raise (refusal if where is None else within(refusal, option, where)) from None
+        related = self.related(entity_set, inner, depth + 1)
+        return Expansion(entity_set, item.kind, options, page, names, related)
 
     def _inner(
         self, navigation: NavigationProperty, entity_set: EntitySet, item: ExpandItem
@@ -161,3 +216,31 @@ class ExpandBinder:
             return items
         options = msgspec.structs.replace(item.options, levels=left - 1)
         return (*items, msgspec.structs.replace(item, path=(navigation.name,), options=options))
+
+
+def _meant(
+    kind: EntityType, known: Mapping[str, object], items: Sequence[ExpandItem]
+) -> Mapping[str, ExpandItem]:
+    """The known names that items of `$expand` mean, each with its item."""
+    meant: dict[str, ExpandItem] = {}
+    for item in items:
+        names: Iterable[str] = known if item.path == _STAR else (_name(kind, known, item),)
+        for name in names:
+            earlier = meant.get(name)
+            if earlier is None or earlier.path == _STAR:
+                meant[name] = item
+            elif item.path != _STAR:
+                raise misused(EXPAND, item.position, f"{name} is expanded twice. Write it once.")
+    return meant
+
+
+def _name(kind: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
+    path = own_path(kind, item.path)
+    if len(path) > 1:
+        if path[0] not in known:
+            raise astray(kind, EXPAND, item.position, path)
+        raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
+    if path[0] not in known:
+        what = f"navigation property of {kind.name}"
+        raise unknown_name(EXPAND, item.position, path[0], what, known)
+    return path[0]

@@ -16,6 +16,8 @@ CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 ERROR, SERVICE, BATCH, BATCH_ANSWER = "error", "service", "batch", "batch-answer"
 REFERENCE, REFERENCES = "reference", "references"
 
+_EXPANDED = " With `$expand` alone."
+
 _TEXT: JsonSchema = {"type": "string"}
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
 
@@ -50,12 +52,15 @@ def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
         properties[held.name] = {**held.type.json_schema, **_words(held), **read_only}
     for relation in kind.navigation:
         properties[relation.name] = _related(model, relation)
+    for each in model.contained(entity_set).values():
+        records = {"type": "array", "items": reference(each.type.name)}
+        properties[each.name] = {**records, "description": f"{each.type.description}{_EXPANDED}"}
     return {"type": "object", "description": kind.description, "properties": properties}
 
 
 def _related(model: Model, held: NavigationProperty) -> JsonSchema:
     target = reference(model.by_name[held.target].type.name)
-    said = {"description": f"{held.description} With `$expand` alone."}
+    said = {"description": f"{held.description}{_EXPANDED}"}
     if held.collection:
         return {"type": "array", "items": target, **said}
     return {"anyOf": [target, {"type": "null"}], **said}

@@ -301,9 +301,9 @@ class PipelineBinder:
         return _once((*self._order, *self._identity))
 
     def _check_name(self, alias: str, position: int) -> None:
-        kind = self._set.type
+        kind, contained = self._set.type, self._grounds.model.contained(self._set)
         heads = {name.partition("/")[0] for name in self._names}
-        if alias in kind.by_name or alias in kind.related or alias in heads:
+        if alias in {*kind.by_name, *kind.related, *contained, *heads}:
             raise self._taken(alias, position)
 
     def _taken(self, alias: str, position: int) -> Refusal:
