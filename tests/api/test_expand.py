@@ -220,6 +220,24 @@ def test_more_than_fit_are_behind_a_link(service: Service, shop: Company) -> Non
     assert found == expected
 
 
+def test_the_links_of_references_lead_to_references(service: Service) -> None:
+    company = service.new_company()
+    count = service.settings.page_size + 1
+    company.load("itemsExt", {"number": "big"})
+    company.load(
+        "salesPricesExt",
+        *_rows(
+            {"entryNo": number, "assetType": "Item", "assetNumber": "big"}
+            for number in range(count)
+        ),
+    )
+
+    [item] = listed(company, "itemsExt", "$expand=prices/$ref")
+    rest = company.follow(str(item["prices@odata.nextLink"])).json()
+
+    assert rest["value"] == [{"@odata.id": f"{company.root}/salesPricesExt({count - 1})"}]
+
+
 def test_pages_are_expanded_on_every_page(shop: Company) -> None:
     found: dict[object, int] = {}
     answer = shop.get(

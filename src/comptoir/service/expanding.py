@@ -143,7 +143,7 @@ class Expander:
         token = page.token_behind(found.end, len(found.records))
         address = records.link(self._base_url, self._context.company, row)
         query = continued(query_string(expansion.options), ("$skiptoken", token))
-        return f"{address}/{expansion.navigation.name}?{query}"
+        return f"{address}/{expansion.segments}?{query}"
 
 
 class _Related(msgspec.Struct, frozen=True):
