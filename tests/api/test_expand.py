@@ -330,3 +330,20 @@ def test_a_fault_within_says_where_it_stands(shop: Company) -> None:
 
     assert "$filter at column 29" in error.message
     assert "Did you mean unitPrice?" in error.message
+
+
+def test_levels_of_a_star_expand_everything_again(shop: Company) -> None:
+    firm = shop.get(f"contactsExt({FIRM})", "$expand=*($levels=2)").json()
+
+    ann = next(each for each in firm["people"] if each["number"] == "A")
+    assert (ann["people"], ann["company"]["number"]) == ([], "F")
+    assert "people" not in ann["company"]
+    assert firm["company"] is None
+
+
+def test_most_levels_are_those_that_are_left(shop: Company) -> None:
+    query = "$expand=company($select=number;$expand=people($levels=max;$select=number))"
+    ann = shop.get(f"contactsExt({ANN})", query).json()
+
+    assert [each["number"] for each in ann["company"]["people"]] == ["A", "B"]
+    assert ann["company"]["people"][0]["people"] == []

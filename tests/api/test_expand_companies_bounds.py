@@ -149,6 +149,19 @@ def test_all_sets_with_all_their_relations_are_expanded_at_once(
     assert f"more than {FEW} items" in error.message
 
 
+def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Service) -> None:
+    star = f"*($levels={service.settings.expand_depth})"
+    company = stock(service.new_company())
+
+    few, many = reads(over([company], service), "*"), reads(over([company], service), star)
+    error = refusal(
+        roomy.client.get("companies", f"$expand={star}"), "BadRequest_InvalidRequestUrl"
+    )
+
+    assert few == len(MODEL.per_company) < many < service.settings.expand_items
+    assert f"more than {FEW} items" in error.message
+
+
 def deep(target: EntitySet, depth: int, name: str = "") -> str:
     """An item of `$expand` with all relations of its records, and theirs, to some depth."""
     relations = target.type.navigation if depth > 1 else ()

@@ -82,7 +82,7 @@ class RelatedExpansion(Expansion, frozen=True):
 
 
 class ExpandBinder:
-    """Binds the items of `$expand`, nested ones included."""
+    """Binds the items of one `$expand`, nested ones included: `items` at most, `depth` levels."""
 
     def __init__(
         self,
@@ -90,6 +90,7 @@ class ExpandBinder:
         company: Company | None,
         limits: ExpressionLimits,
         *,
+        items: int,
         depth: int,
         page_size: int,
         aliases: AliasTexts = (),
@@ -97,6 +98,8 @@ class ExpandBinder:
         self._model = model
         self._company = company
         self._limits = limits
+        self._items = items
+        self._bound_items = 0
         self._depth = depth
         self._page_size = page_size
         self._aliases = aliases
@@ -116,7 +119,7 @@ class ExpandBinder:
             if not navigation.collection:
                 self._check_single(navigation, item)
             target = self._model.by_name[navigation.target]
-            inner = self._inner(navigation, target, item)
+            inner = self._inner(name, target, item, depth)
             held = self._bound(name, target, item, inner, depth, self._page_size)
             found.append(
                 RelatedExpansion(
@@ -143,7 +146,7 @@ class ExpandBinder:
         size = max(1, min(self._page_size, most // max(1, len(meant))))
         return tuple(
             [
-                self._bound(name, sets[name], item, item.options.expand, 1, size)
+                self._bound(name, sets[name], item, self._inner(name, sets[name], item, 1), 1, size)
                 for name, item in meant.items()
             ]
         )
@@ -175,6 +178,11 @@ class ExpandBinder:
                 f"{name} is nested deeper than {self._depth}. Follow the navigation in "
                 "requests of its own.",
             )
+        self._bound_items += 1
+        if self._bound_items > self._items:
+            # the reader of the text has counted a `*` as one
+            message = f"there are more than {self._items} items. Expand less at once."
+            raise misused(EXPAND, item.position, message)
         for option in ("compute", "apply"):
             nested: OptionText | None = getattr(item.options, option)
             if nested is not None:
@@ -199,15 +207,15 @@ class ExpandBinder:
         return Expansion(entity_set, item.kind, options, page, names, related)
 
     def _inner(
-        self, navigation: NavigationProperty, entity_set: EntitySet, item: ExpandItem
+        self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int
     ) -> Sequence[ExpandItem]:
-        """What is expanded in the related records: what the item says, and itself by `$levels`."""
+        """What is expanded within the records: what the item says, and itself by `$levels`."""
         levels = item.options.levels
         items = item.options.expand
-        goes_on = navigation.name in entity_set.type.related
-        if levels is None or not goes_on:
+        path = item.path if item.path == _STAR else (name,)
+        if levels is None or not (path == _STAR or name in entity_set.type.related):
             return items
-        left = self._depth if levels == "max" else levels
+        left = self._depth - depth + 1 if levels == "max" else levels
         if left > self._depth:
             raise misused(
                 EXPAND, item.position, f"$levels goes deeper than {self._depth}. Send a lower one."
@@ -215,7 +223,7 @@ class ExpandBinder:
         if left == 1:
             return items
         options = msgspec.structs.replace(item.options, levels=left - 1)
-        return (*items, msgspec.structs.replace(item, path=(navigation.name,), options=options))
+        return (*items, msgspec.structs.replace(item, path=path, options=options))
 
 
 def _meant(

@@ -71,6 +71,7 @@ class Views:
             self._runtime.model,
             context.company,
             self._runtime.limits,
+            items=settings.expand_items,
             depth=settings.expand_depth,
             page_size=settings.page_size,
             aliases=options.aliases,
