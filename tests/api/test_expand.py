@@ -220,6 +220,24 @@ def test_more_than_fit_are_behind_a_link(service: Service, shop: Company) -> Non
     assert found == expected
 
 
+def test_the_links_of_references_lead_to_references(service: Service) -> None:
+    company = service.new_company()
+    count = service.settings.page_size + 1
+    company.load("itemsExt", {"number": "big"})
+    company.load(
+        "salesPricesExt",
+        *_rows(
+            {"entryNo": number, "assetType": "Item", "assetNumber": "big"}
+            for number in range(count)
+        ),
+    )
+
+    [item] = listed(company, "itemsExt", "$expand=prices/$ref")
+    rest = company.follow(str(item["prices@odata.nextLink"])).json()
+
+    assert rest["value"] == [{"@odata.id": f"{company.root}/salesPricesExt({count - 1})"}]
+
+
 def test_pages_are_expanded_on_every_page(shop: Company) -> None:
     found: dict[object, int] = {}
     answer = shop.get(
@@ -312,3 +330,20 @@ def test_a_fault_within_says_where_it_stands(shop: Company) -> None:
 
     assert "$filter at column 29" in error.message
     assert "Did you mean unitPrice?" in error.message
+
+
+def test_levels_of_a_star_expand_everything_again(shop: Company) -> None:
+    firm = shop.get(f"contactsExt({FIRM})", "$expand=*($levels=2)").json()
+
+    ann = next(each for each in firm["people"] if each["number"] == "A")
+    assert (ann["people"], ann["company"]["number"]) == ([], "F")
+    assert "people" not in ann["company"]
+    assert firm["company"] is None
+
+
+def test_most_levels_are_those_that_are_left(shop: Company) -> None:
+    query = "$expand=company($select=number;$expand=people($levels=max;$select=number))"
+    ann = shop.get(f"contactsExt({ANN})", query).json()
+
+    assert [each["number"] for each in ann["company"]["people"]] == ["A", "B"]
+    assert ann["company"]["people"][0]["people"] == []

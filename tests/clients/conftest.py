@@ -15,6 +15,7 @@ from support.server import Server
 
 HERE = Path(__file__).parent
 PEOPLE = 2_100
+AGENTS = ["DHL", "UPS"]
 SECONDS = 60
 
 
@@ -23,6 +24,7 @@ class Report(msgspec.Struct, forbid_unknown_fields=True):
 
     entity_sets: list[str]
     companies: list[str]
+    contained: list[str]
     filtered: list[str]
     counted: int
     paged: int
@@ -70,6 +72,7 @@ def report(request: pytest.FixtureRequest, server: Server, run_folder: Path) -> 
     """What each of the clients got from a company of its own."""
     company = server.new_company()
     company.load("contactsExt", *map(_person, range(PEOPLE)))
+    company.load("shippingAgentsExt", *({"code": code} for code in AGENTS))
     variables = {"BASE": server.base_url, "COMPANY": company.root, "TOKEN": company.token}
     told = CLIENTS[request.param](company, run_folder, variables)
     return msgspec.json.decode(told, type=Report)

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from uuid import UUID
 
 import requests
 from odata import ODataError, ODataService
@@ -20,10 +21,14 @@ Report = dict[str, object]
 def main() -> None:
     base = _service(os.environ["BASE"])
     company = _service(os.environ["COMPANY"])
-    companies = base.query(base.entities["companies"]).all()
+    kind = base.entities["companies"]
+    companies = base.query(kind)
+    company_id = os.environ["COMPANY"].partition("(")[2].rstrip(")")
+    own = companies.filter(kind.id == UUID(company_id)).expand(kind.shippingAgentsExt).one()
     report: Report = {
         "entity_sets": sorted(company.entities),
-        "companies": [each.name for each in companies],
+        "companies": [each.name for each in companies.all()],
+        "contained": sorted(each.code for each in own.shippingAgentsExt),
     }
     scenario = Scenario(company)
     report |= scenario.reads() | scenario.writes() | scenario.batches()

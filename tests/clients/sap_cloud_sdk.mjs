@@ -22,6 +22,11 @@ const write = request => request.execute(company);
 
 async function reads() {
   const companies = client.companiesApi.requestBuilder().getAll();
+  // it generates no fields for what a company contains, which has no binding
+  const contained = { $expand: 'shippingAgentsExt($select=code;$orderby=code;$top=2)' };
+  const own = client.companiesApi.requestBuilder()
+    .getByKey(company.url.match(/\(([^)]*)\)$/)[1])
+    .addCustomQueryParameters(contained);
   const inLyon = schema.CITY.equals('Lyon');
   const some = ask().getAll()
     .filter(and(inLyon, contains(schema.NUMBER, 'C000')))
@@ -33,6 +38,7 @@ async function reads() {
     .execute(company);
   return {
     companies: (await companies.execute(base)).map(each => each.name),
+    contained: (await own.execute(base)).getCustomField('shippingAgentsExt').map(each => each.code),
     filtered: (await some.execute(company)).map(each => each.number),
     counted: await ask().getAll().filter(inLyon).count().execute(company),
     paged: await everyPage(await ask().getAll().executeRaw(company)),

@@ -1,6 +1,6 @@
 """Independent clients work unchanged, by nothing but what `$metadata` says."""
 
-from clients.conftest import PEOPLE, Report
+from clients.conftest import AGENTS, PEOPLE, Report
 from comptoir.catalog import MODEL
 
 
@@ -10,6 +10,10 @@ def test_metadata_gives_every_kind(report: Report) -> None:
 
 def test_companies_are_listed_at_the_base_address(report: Report) -> None:
     assert "Test & Söhne" in report.companies
+
+
+def test_a_company_is_expanded_with_its_records(report: Report) -> None:
+    assert report.contained == AGENTS
 
 
 def test_a_filter_finds_its_records_in_order(report: Report) -> None:

@@ -97,12 +97,16 @@ def _orders(entity_set: EntitySet) -> Texts:
     )
 
 
+_OF_MANY = ("", "($top=2)", "($count=true;$skip=1)")
+
+
 def _expansions(entity_set: EntitySet) -> Texts:
     ways = [
         f"{each.name}{options}"
         for each in entity_set.type.navigation
-        for options in (("", "($top=2)", "($count=true;$skip=1)") if each.collection else ("",))
+        for options in (_OF_MANY if each.collection else ("",))
     ]
+    ways += [f"{name}{options}" for name in MODEL.contained(entity_set) for options in _OF_MANY]
     return st.sampled_from(ways) if ways else st.nothing()
 
 

@@ -142,10 +142,17 @@ def test_the_pairs_are_for_filters_alone() -> None:
 @SETS
 def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySet) -> None:
     expanded = member(of_set(entity_set), f"{CAPABILITIES}.ExpandRestrictions")
-    related = entity_set.name in ("contactsExt", "customersExt", "itemsExt")
+    related = entity_set.name in ("companies", "contactsExt", "customersExt", "itemsExt")
     assert expanded == ({"Expandable": True, "MaxLevels": 3} if related else {"Expandable": False})
     tracked = member(of_set(entity_set), f"{CAPABILITIES}.ChangeTracking")["Supported"]
     assert tracked is (entity_set.name not in ("companies", "filteredItemAttributesExt"))
+
+
+def test_filters_of_companies_follow_no_relation() -> None:
+    """What companies contain is expanded and listed, but never asked across companies."""
+    for each in MODEL.sets:
+        levels = names(of_set(each), "FilterRestrictions", "MaxLevels")
+        assert levels == (0 if each is MODEL.companies else [])
 
 
 def test_at_the_root_the_same_is_told_of_the_sets_within_a_company() -> None:

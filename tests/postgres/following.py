@@ -65,6 +65,13 @@ class Followed:
         response = self.company.get(self.path, headers=headers)
         return str(record(response)["name"])
 
+    def expanded(self, headers: Mapping[str, str] | None = None) -> str:
+        """The record's name as `$expand` of its company shows it."""
+        response = self.company.get("", "$expand=shippingAgentsExt", headers)
+        assert response.status_code == 200, response.text
+        [agent] = response.json()["shippingAgentsExt"]
+        return str(agent["name"])
+
 
 def _migrate(url: str) -> None:
     migrate(Settings(database=url), MODEL)

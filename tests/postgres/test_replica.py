@@ -35,6 +35,17 @@ def test_a_read_that_only_reads_may_be_old(followed: Followed, intent: str) -> N
     assert outcomes(followed.service) == {"replica": 2}
 
 
+def test_what_companies_contain_may_be_old_where_the_intent_says_so(followed: Followed) -> None:
+    """A token is of one company, and the list is of several: with it, the primary answers."""
+    followed.standby.pause()
+    written = token(followed.rename("new"))
+
+    assert followed.expanded(READ_ONLY) == "old"
+    assert followed.expanded() == "new"
+    assert followed.expanded({**written, **READ_ONLY}) == "new"
+    assert outcomes(followed.service) == {"replica": 1}
+
+
 def test_other_reads_are_never_old(followed: Followed) -> None:
     followed.standby.pause()
     followed.rename("new")

@@ -91,6 +91,10 @@ class Model:
         """The sets under a company."""
         return tuple(each for each in self.sets if each.per_company)
 
+    def contained(self, entity_set: EntitySet) -> Mapping[str, EntitySet]:
+        """The sets that each record of a set contains, by name: those of a company, or none."""
+        return {} if entity_set.per_company else {each.name: each for each in self.per_company}
+
     @property
     def stored(self) -> tuple[EntitySet, ...]:
         """The sets under a company that hold records of their own: what is loaded and dumped."""

@@ -139,7 +139,10 @@ def encode(headers: list[Header], body: Body, coding: Coding) -> Body:
 async def _compressed(body: Pieces, compressor: Compressor) -> Pieces:
     async with aclosing(body):
         async for piece in body:
-            if piece:
+            if len(piece) > SLICE:
+                async for some in _slices(piece):
+                    yield compressor.piece(some)
+            elif piece:
                 yield compressor.piece(piece)
     yield compressor.end()
 

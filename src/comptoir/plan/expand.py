@@ -1,10 +1,12 @@
 """`$expand` bound to a kind (OData URL Conventions 4.01, section 5.1.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
 
 import msgspec
+from typing_extensions import override
 
-from comptoir.edm.entity import NavigationProperty
+from comptoir.edm.entity import EntityType, NavigationProperty
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.grounds import AliasTexts, Grounds
@@ -29,23 +31,58 @@ _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
 class Expansion(msgspec.Struct, frozen=True):
-    """Related records that stand within a record.
+    """Records of a set within another record: as such, those that a company contains.
 
-    `kind` is `entities`, `ref` or `count`; `page` says which related records, in which order;
-    `names` are the properties to show, None for all; `inner` stands within the related records.
+    `kind` is `entities`, `ref` or `count`; `page` says which records, in which order; `names` are
+    the properties to show, None for all; `inner` is expanded within the records.
     """
 
-    navigation: NavigationProperty
     entity_set: EntitySet
     kind: ExpandKind
     options: QueryOptions
     page: Page
     names: frozenset[str] | None
-    inner: tuple["Expansion", ...]
+    inner: tuple["RelatedExpansion", ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the field that holds the records."""
+        return self.entity_set.name
+
+    @property
+    def collection(self) -> bool:
+        """Whether the field holds any number of records, not one or none."""
+        return True
+
+    @property
+    def segments(self) -> str:
+        """The path from the other record to the list of these."""
+        return f"{self.name}/$ref" if self.kind == "ref" else self.name
+
+    def under(self, company: Company) -> Self:
+        """The same expansion of one company's records."""
+        inner = tuple([each.under(company) for each in self.inner])
+        return msgspec.structs.replace(self, page=self.page.under(company), inner=inner)
+
+
+class RelatedExpansion(Expansion, frozen=True):
+    """The records to which a navigation property leads from another record."""
+
+    navigation: NavigationProperty
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.navigation.name
+
+    @property
+    @override
+    def collection(self) -> bool:
+        return self.navigation.collection
 
 
 class ExpandBinder:
-    """Binds the items of `$expand`, nested ones included."""
+    """Binds the items of one `$expand`, nested ones included: `items` at most, `depth` levels."""
 
     def __init__(
         self,
@@ -53,6 +90,7 @@ class ExpandBinder:
         company: Company | None,
         limits: ExpressionLimits,
         *,
+        items: int,
         depth: int,
         page_size: int,
         aliases: AliasTexts = (),
@@ -60,45 +98,58 @@ class ExpandBinder:
         self._model = model
         self._company = company
         self._limits = limits
+        self._items = items
+        self._bound_items = 0
         self._depth = depth
         self._page_size = page_size
         self._aliases = aliases
 
-    def bind(
+    def related(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
-    ) -> tuple[Expansion, ...]:
-        """The expansions of a set's records that the items ask for.
+    ) -> tuple[RelatedExpansion, ...]:
+        """The related records of a set's records that the items ask for.
 
         Raises `Refusal`: 400 for what does not fit the kind, comes twice, or nests deeper than the
         limit, 501 for what is not supported.
         """
-        meant: dict[str, tuple[NavigationProperty, ExpandItem]] = {}
-        for item in items:
-            for navigation in self._navigations(entity_set, item):
-                earlier = meant.get(navigation.name)
-                if earlier is None or earlier[1].path == _STAR:
-                    meant[navigation.name] = navigation, item
-                elif item.path != _STAR:
-                    message = f"{navigation.name} is expanded twice. Write it once."
-                    raise misused(EXPAND, item.position, message)
-        return tuple([self._bound(*each, depth) for each in meant.values()])
-
-    def _navigations(self, entity_set: EntitySet, item: ExpandItem) -> Sequence[NavigationProperty]:
+        found: list[RelatedExpansion] = []
         kind = entity_set.type
-        if item.path == _STAR:
-            return kind.navigation
-        path = own_path(kind, item.path)
-        if len(path) > 1:
-            if path[0] not in kind.related:
-                raise astray(kind, EXPAND, item.position, path)
-            raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
-        navigation = kind.related.get(path[0])
-        if navigation is None:
-            what = f"navigation property of {kind.name}"
-            raise unknown_name(EXPAND, item.position, path[0], what, kind.related)
-        if not navigation.collection:
-            self._check_single(navigation, item)
-        return (navigation,)
+        for name, item in _meant(kind, kind.related, items).items():
+            navigation = kind.related[name]
+            if not navigation.collection:
+                self._check_single(navigation, item)
+            target = self._model.by_name[navigation.target]
+            inner = self._inner(name, target, item, depth)
+            held = self._bound(name, target, item, inner, depth, self._page_size)
+            found.append(
+                RelatedExpansion(
+                    held.entity_set,
+                    held.kind,
+                    held.options,
+                    held.page,
+                    held.names,
+                    held.inner,
+                    navigation,
+                )
+            )
+        return tuple(found)
+
+    def contained(
+        self, entity_set: EntitySet, items: Sequence[ExpandItem], most: int
+    ) -> tuple[Expansion, ...]:
+        """The records that each record of a set contains, at most `most`, as the items ask for.
+
+        Raises `Refusal` as `related` does.
+        """
+        sets = self._model.contained(entity_set)
+        meant = _meant(entity_set.type, sets, items)
+        size = max(1, min(self._page_size, most // max(1, len(meant))))
+        return tuple(
+            [
+                self._bound(name, sets[name], item, self._inner(name, sets[name], item, 1), 1, size)
+                for name, item in meant.items()
+            ]
+        )
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
         given = [name for name in _OF_MANY if getattr(item.options, name[1:]) is not None]
@@ -111,19 +162,31 @@ class ExpandBinder:
                 f"{name} applies to many records, and {navigation.name} is one. Leave it out.",
             )
 
-    def _bound(self, navigation: NavigationProperty, item: ExpandItem, depth: int) -> Expansion:
+    def _bound(
+        self,
+        name: str,
+        entity_set: EntitySet,
+        item: ExpandItem,
+        inner: Sequence[ExpandItem],
+        depth: int,
+        page_size: int,
+    ) -> Expansion:
         if depth > self._depth:
             raise misused(
                 EXPAND,
                 item.position,
-                f"{navigation.name} is nested deeper than {self._depth}. Follow the navigation in "
+                f"{name} is nested deeper than {self._depth}. Follow the navigation in "
                 "requests of its own.",
             )
-        for name in ("compute", "apply"):
-            nested: OptionText | None = getattr(item.options, name)
+        self._bound_items += 1
+        if self._bound_items > self._items:
+            # the reader of the text has counted a `*` as one
+            message = f"there are more than {self._items} items. Expand less at once."
+            raise misused(EXPAND, item.position, message)
+        for option in ("compute", "apply"):
+            nested: OptionText | None = getattr(item.options, option)
             if nested is not None:
-                raise unsupported(EXPAND, nested.position, f"${name} within $expand")
-        entity_set = self._model.by_name[navigation.target]
+                raise unsupported(EXPAND, nested.position, f"${option} within $expand")
         options = item.options.as_query(self._aliases)
         try:
             page = bind_page(
@@ -131,28 +194,28 @@ class ExpandBinder:
                 self._company,
                 options,
                 keys=None,
-                page_size=self._page_size,
+                page_size=page_size,
             )
             names = None
             if options.select is not None:
                 names = bind_select(entity_set.type, options.select)
         except Refusal as refusal:
-            name = refusal.target or ""
-            where: OptionText | None = getattr(item.options, name.removeprefix("$"), None)
-            raise (refusal if where is None else within(refusal, name, where)) from None
-        inner = self.bind(entity_set, self._inner(navigation, entity_set, item), depth + 1)
-        return Expansion(navigation, entity_set, item.kind, options, page, names, inner)
+            option = refusal.target or ""
+            where: OptionText | None = getattr(item.options, option.removeprefix("$"), None)
+            raise (refusal if where is None else within(refusal, option, where)) from None
+        related = self.related(entity_set, inner, depth + 1)
+        return Expansion(entity_set, item.kind, options, page, names, related)
 
     def _inner(
-        self, navigation: NavigationProperty, entity_set: EntitySet, item: ExpandItem
+        self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int
     ) -> Sequence[ExpandItem]:
-        """What is expanded in the related records: what the item says, and itself by `$levels`."""
+        """What is expanded within the records: what the item says, and itself by `$levels`."""
         levels = item.options.levels
         items = item.options.expand
-        goes_on = navigation.name in entity_set.type.related
-        if levels is None or not goes_on:
+        path = item.path if item.path == _STAR else (name,)
+        if levels is None or not (path == _STAR or name in entity_set.type.related):
             return items
-        left = self._depth if levels == "max" else levels
+        left = self._depth - depth + 1 if levels == "max" else levels
         if left > self._depth:
             raise misused(
                 EXPAND, item.position, f"$levels goes deeper than {self._depth}. Send a lower one."
@@ -160,4 +223,32 @@ class ExpandBinder:
         if left == 1:
             return items
         options = msgspec.structs.replace(item.options, levels=left - 1)
-        return (*items, msgspec.structs.replace(item, path=(navigation.name,), options=options))
+        return (*items, msgspec.structs.replace(item, path=path, options=options))
+
+
+def _meant(
+    kind: EntityType, known: Mapping[str, object], items: Sequence[ExpandItem]
+) -> Mapping[str, ExpandItem]:
+    """The known names that items of `$expand` mean, each with its item."""
+    meant: dict[str, ExpandItem] = {}
+    for item in items:
+        names: Iterable[str] = known if item.path == _STAR else (_name(kind, known, item),)
+        for name in names:
+            earlier = meant.get(name)
+            if earlier is None or earlier.path == _STAR:
+                meant[name] = item
+            elif item.path != _STAR:
+                raise misused(EXPAND, item.position, f"{name} is expanded twice. Write it once.")
+    return meant
+
+
+def _name(kind: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
+    path = own_path(kind, item.path)
+    if len(path) > 1:
+        if path[0] not in known:
+            raise astray(kind, EXPAND, item.position, path)
+        raise unsupported(EXPAND, item.position, f"the path {'/'.join(path)[:100]}")
+    if path[0] not in known:
+        what = f"navigation property of {kind.name}"
+        raise unknown_name(EXPAND, item.position, path[0], what, known)
+    return path[0]

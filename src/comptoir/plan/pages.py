@@ -63,6 +63,12 @@ class Page(msgspec.Struct, frozen=True):
         condition = self.plan.where.condition
         return bool(self.now) or (condition is not None and looks_elsewhere(condition))
 
+    def under(self, company: Company) -> "Page":
+        """The same page of a company's records."""
+        plan = msgspec.structs.replace(self.plan, company=company)
+        count = self.count and msgspec.structs.replace(self.count, company=company)
+        return msgspec.structs.replace(self, plan=plan, count=count)
+
     def narrowed(self, within: Within) -> "Page":
         """The same page of the records with some values; only its tokens differ."""
         return msgspec.structs.replace(self, within=within)

@@ -11,22 +11,26 @@ from comptoir.request.select import SELECT, SelectItem, parse_select
 
 
 def bind_select(
-    kind: EntityType, text: str, computed: Collection[str] = ()
+    kind: EntityType,
+    text: str,
+    computed: Collection[str] = (),
+    contained: Collection[str] = (),
 ) -> frozenset[str] | None:
     """The properties that are wanted, computed ones among them; None for all.
 
-    Raises `Refusal`: 400 for what is no property, 501 for a path to another record.
+    `contained` are the sets that a record contains. Raises `Refusal`: 400 for what is no property,
+    501 for a path to another record.
     """
     names: set[str] = set()
     everything = False
     for item in parse_select(text):
-        name = _name(kind, item, computed)
+        name = _name(kind, item, computed, contained)
         if item.all:
             everything = True
         elif name in kind.by_name or name in computed:
             names.add(name)
-        elif name not in kind.related:
-            known = [*kind.by_name, *kind.related, *computed]
+        elif name not in kind.related and name not in contained:
+            known = [*kind.by_name, *kind.related, *contained, *computed]
             raise unknown_name(SELECT, item.position, name, f"property of {kind.name}", known)
     return None if everything else frozenset(names)
 
@@ -53,11 +57,13 @@ def bind_result_select(columns: Sequence[ResultColumn], text: str) -> frozenset[
     return None if everything else frozenset(names)
 
 
-def _name(kind: EntityType, item: SelectItem, computed: Collection[str]) -> str:
+def _name(
+    kind: EntityType, item: SelectItem, computed: Collection[str], contained: Collection[str]
+) -> str:
     path = own_path(kind, item.path)
     if len(path) == 1:
         return path[0]
-    if path[0] in kind.related:
+    if path[0] in kind.related or path[0] in contained:
         shown = "/".join(item.path)[:100]
         raise unsupported(SELECT, item.position, f"selecting {shown}, beyond the record itself")
     raise astray(kind, SELECT, item.position, path, computed)

@@ -32,8 +32,8 @@ _CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
 SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
 """The types that a JSON value shows by itself."""
 
-Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct]
-"""The value of a field for related records: them, their number, a link, or nothing."""
+Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct] | msgspec.Raw
+"""The value of a field for records within one: them, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
 

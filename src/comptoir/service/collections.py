@@ -128,7 +128,7 @@ class Collections:
         if page.count is not None:
             count = await context.reads.count(page.count, request.patience)
         slices = context.reads.page(page.plan, request.patience)
-        blocks = slices if view.expander is None else gathered(slices)
+        blocks = slices if view.expander is None else gathered(slices, view.expander.block)
         first: Sequence[Row] = await anext(blocks, [])
         writer = CollectionWriter(view.records, self._runtime.base_url, context.company)
         inline = None

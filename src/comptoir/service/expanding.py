@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
+from typing import Protocol
 
 import msgspec
 
 from comptoir.edm.primitive import Stored
-from comptoir.plan.expand import Expansion
+from comptoir.plan.expand import RelatedExpansion
 from comptoir.plan.read import Row
 from comptoir.plan.related import RelatedPlan
 from comptoir.request.accept import Format
@@ -23,15 +24,34 @@ ROWS = 20_000
 """The most related records that one statement fetches; the rest is behind links."""
 
 
+class Expanding(Protocol):
+    """Gives the fields of records within records, as a record's writer takes them.
+
+    `block` is how many records are expanded at once.
+    """
+
+    block: int
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether so much was given that the page had better end."""
+
+    async def extras(self, rows: Sequence[Row]) -> list[Extras]:
+        """The fields of each of some records."""
+
+
 class Expander:
     """Gives the fields of related records, as a record's writer takes them."""
+
+    block = BLOCK
+    is_spent = False
 
     def __init__(
         self,
         runtime: Runtime,
         context: Context,
         records: RecordWriter,
-        expansions: Sequence[Expansion],
+        expansions: Sequence[RelatedExpansion],
     ) -> None:
         self._settings = runtime.settings
         self._base_url = runtime.base_url
@@ -44,7 +64,7 @@ class Expander:
         return await self._extras(self._records, self._expansions, rows)
 
     async def _extras(
-        self, records: RecordWriter, expansions: Sequence[Expansion], rows: Sequence[Row]
+        self, records: RecordWriter, expansions: Sequence[RelatedExpansion], rows: Sequence[Row]
     ) -> list[Extras]:
         fields = [
             await self._fields(records, each, nested, rows)
@@ -53,7 +73,11 @@ class Expander:
         return [[value for field in fields for value in field[at]] for at in range(len(rows))]
 
     async def _fields(
-        self, records: RecordWriter, expansion: Expansion, nested: Nested, rows: Sequence[Row]
+        self,
+        records: RecordWriter,
+        expansion: RelatedExpansion,
+        nested: Nested,
+        rows: Sequence[Row],
     ) -> list[Extras]:
         """The fields that one expansion adds to each of some records."""
         own = records.entity_set.type.position[expansion.navigation.on[0]] + 1
@@ -82,7 +106,7 @@ class Expander:
         return fields
 
     async def _related(
-        self, form: Format, expansion: Expansion, nested: Nested, values: tuple[Stored, ...]
+        self, form: Format, expansion: RelatedExpansion, nested: Nested, values: tuple[Stored, ...]
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
         most = max(1, min(ROWS // len(values), self._settings.page_size))
@@ -108,7 +132,7 @@ class Expander:
         }
 
     def _link(
-        self, records: RecordWriter, expansion: Expansion, row: Row, found: "_Related"
+        self, records: RecordWriter, expansion: RelatedExpansion, row: Row, found: "_Related"
     ) -> str | msgspec.UnsetType:
         """Where the related records go on that do not stand here."""
         if found.end is None:
@@ -119,7 +143,7 @@ class Expander:
         token = page.token_behind(found.end, len(found.records))
         address = records.link(self._base_url, self._context.company, row)
         query = continued(query_string(expansion.options), ("$skiptoken", token))
-        return f"{address}/{expansion.navigation.name}?{query}"
+        return f"{address}/{expansion.segments}?{query}"
 
 
 class _Related(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, RowWriter
 from comptoir.response.results import ResultWriter
 from comptoir.service.context import Context, Runtime
-from comptoir.service.expanding import Expander
+from comptoir.service.expanding import Expanding
 from comptoir.service.streaming import Following, Streamed, gathered
 from comptoir.service.views import Views
 
@@ -47,7 +47,7 @@ class Results:
         if page.count is not None:
             count = await reads.result_count(page.count, patience)
         slices = reads.results(page.plan, patience)
-        blocks = slices if expander is None else gathered(slices)
+        blocks = slices if expander is None else gathered(slices, expander.block)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         applied = wished.applied(page_size=page_size)
@@ -67,7 +67,7 @@ class Results:
 
     def _view(
         self, context: Context, options: QueryOptions, pipeline: Pipeline
-    ) -> tuple[RowWriter, Expander | None]:
+    ) -> tuple[RowWriter, Expanding | None]:
         """What writes the rows of a result, and what gives their related records."""
         if not pipeline.aggregated:
             # what has been computed is in the rows already, by whichever option

@@ -14,7 +14,7 @@ from comptoir.request.options import continued
 from comptoir.response.answer import Answer, Header, Pieces
 from comptoir.response.collections import CollectionWriter
 from comptoir.service.context import Request
-from comptoir.service.expanding import BLOCK, Expander
+from comptoir.service.expanding import Expanding
 from comptoir.store.turns import Slices
 
 PIECE = 25
@@ -36,7 +36,7 @@ class Streamed(msgspec.Struct):
     """What writes a page: its collection, what gives related records, and what follows it."""
 
     writer: CollectionWriter
-    expander: Expander | None
+    expander: Expanding | None
     following: "Following"
 
     async def answer(
@@ -73,7 +73,7 @@ class Streamed(msgspec.Struct):
         self.following.pass_by(fitting, rows)
         return written
 
-    async def _pieces(self, rows: Sequence[Row], expander: Expander) -> Pieces:
+    async def _pieces(self, rows: Sequence[Row], expander: Expanding) -> Pieces:
         """Some records with related ones, in pieces that a turn of the event loop can write."""
         fitting = self.following.fitting(rows)
         shown = self.following.shown(fitting)
@@ -94,6 +94,9 @@ class Streamed(msgspec.Struct):
             try:
                 rows: Sequence[Row] | None = second
                 while rows is not None:
+                    if self.expander is not None and self.expander.is_spent:
+                        self.following.end_here()
+                        break
                     if self.expander is None:
                         yield self._piece(rows)
                     else:
@@ -107,15 +110,15 @@ class Streamed(msgspec.Struct):
         yield self._tail()
 
 
-async def gathered(slices: Slices) -> Slices:
-    """The same records in blocks that are expanded at once."""
+async def gathered(slices: Slices, size: int) -> Slices:
+    """The same records in blocks of a size, which are expanded at once."""
     block: list[Row] = []
     async with aclosing(slices):
         async for rows in slices:
             block += rows
-            if len(block) >= BLOCK:
-                yield block
-                block = []
+            while len(block) >= size:
+                yield block[:size]
+                del block[:size]
     if block:
         yield block
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.plan.expand import ExpandBinder, Expansion
+from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
 from comptoir.plan.expressions.computes import bind_compute
 from comptoir.plan.read import Computed
 from comptoir.plan.select import bind_select
@@ -13,15 +13,16 @@ from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import RecordWriter
 from comptoir.response.shape import Derived, Nested, RecordShape
+from comptoir.service.containing import Container
 from comptoir.service.context import Context, Runtime, record_writer
-from comptoir.service.expanding import Expander
+from comptoir.service.expanding import ROWS, Expander, Expanding
 
 
 class View(msgspec.Struct):
-    """How records are written, and what gives their related records, if they have any."""
+    """How records are written, and what gives the records within them, if there are any."""
 
     records: RecordWriter
-    expander: Expander | None = None
+    expander: Expanding | None = None
 
 
 class Views:
@@ -47,26 +48,38 @@ class Views:
         names = None
         if options.select is not None:
             known = [each.name for each in computed]
-            names = bind_select(entity_set.type, options.select, known)
-        expansions = self._expansions(context, options)
-        shape = _shape(entity_set, names, expansions, computed)
+            contained = self._runtime.model.contained(entity_set)
+            names = bind_select(entity_set.type, options.select, known, contained)
+        related, contents = self._expansions(context, options)
+        shape = _shape(entity_set, names, (*related, *contents), computed)
         records = record_writer(entity_set, form, shape)
-        expander = Expander(self._runtime, context, records, expansions) if expansions else None
+        expander: Expanding | None = None
+        if related:
+            expander = Expander(self._runtime, context, records, related)
+        elif contents:
+            expander = Container(self._runtime, context, records, contents)
         return View(records, expander)
 
-    def _expansions(self, context: Context, options: QueryOptions) -> Sequence[Expansion]:
+    def _expansions(
+        self, context: Context, options: QueryOptions
+    ) -> tuple[Sequence[RelatedExpansion], Sequence[Expansion]]:
+        """What is expanded along relations, and what of the records that companies contain."""
         if options.expand is None:
-            return ()
+            return (), ()
         settings = self._runtime.settings
         binder = ExpandBinder(
             self._runtime.model,
             context.company,
             self._runtime.limits,
+            items=settings.expand_items,
             depth=settings.expand_depth,
             page_size=settings.page_size,
             aliases=options.aliases,
         )
-        return binder.bind(context.entity_set, parse_expand(options.expand, self._limits))
+        items = parse_expand(options.expand, self._limits)
+        if context.entity_set.per_company:
+            return binder.related(context.entity_set, items), ()
+        return (), binder.contained(context.entity_set, items, ROWS)
 
 
 def _shape(
@@ -92,9 +105,9 @@ def _nested(expansion: Expansion) -> Nested:
     if expansion.kind == "ref":
         shape = RecordShape((), address=True)
     return Nested(
-        expansion.navigation.name,
+        expansion.name,
         entity_set,
-        expansion.navigation.collection,
+        expansion.collection,
         expansion.kind,
         bool(expansion.options.count),
         shape,

@@ -164,6 +164,9 @@ def _querying(entity_set: EntitySet, abilities: Abilities) -> Annotations:
     kind, pairs = entity_set.type, filter_pairs(entity_set)
     hidden = secrets(kind)
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
+    if not entity_set.per_company:
+        # what companies contain is asked company by company, never across them
+        filtering["MaxLevels"] = 0
     if hidden:
         filtering["NonFilterableProperties"] = _paths(hidden)
     if pairs:
@@ -174,8 +177,7 @@ def _querying(entity_set: EntitySet, abilities: Abilities) -> Annotations:
     sorting: dict[str, Value] = {"Sortable": True}
     if hidden or pairs:
         sorting["NonSortableProperties"] = _paths((*hidden, *pairs))
-    # those of the companies lead to whole sets of records, which are pages of their own
-    expandable = bool(kind.navigation) and entity_set.per_company
+    expandable = bool(kind.navigation) or not entity_set.per_company
     expanding: dict[str, Value] = {"Expandable": expandable}
     if expandable:
         expanding["MaxLevels"] = abilities.expand_levels

@@ -41,6 +41,7 @@ OData-Version: 4.0
 --batch_1--
 """.replace("\n", "\r\n")
 """A batch in multipart/mixed is text: OpenAPI has no words for parts that are requests."""
+_EXPANDED = " With `$expand` alone."
 
 _TEXT: JsonSchema = {"type": "string"}
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
@@ -76,12 +77,15 @@ def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
         properties[held.name] = {**held.type.json_schema, **_words(held), **read_only}
     for relation in kind.navigation:
         properties[relation.name] = _related(model, relation)
+    for each in model.contained(entity_set).values():
+        records = {"type": "array", "items": reference(each.type.name)}
+        properties[each.name] = {**records, "description": f"{each.type.description}{_EXPANDED}"}
     return {"type": "object", "description": kind.description, "properties": properties}
 
 
 def _related(model: Model, held: NavigationProperty) -> JsonSchema:
     target = reference(model.by_name[held.target].type.name)
-    said = {"description": f"{held.description} With `$expand` alone."}
+    said = {"description": f"{held.description}{_EXPANDED}"}
     if held.collection:
         return {"type": "array", "items": target, **said}
     return {"anyOf": [target, {"type": "null"}], **said}

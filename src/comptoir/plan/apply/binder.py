@@ -304,9 +304,9 @@ class PipelineBinder:
         return _once((*self._order, *self._identity))
 
     def _check_name(self, alias: str, position: int) -> None:
-        kind = self._set.type
-        is_own = not self._aggregated and (alias in kind.by_name or alias in kind.related)
-        if is_own or alias in _heads(self._names):
+        kind, contained = self._set.type, self._grounds.model.contained(self._set)
+        own = {*kind.by_name, *kind.related, *contained}
+        if (not self._aggregated and alias in own) or alias in _heads(self._names):
             raise self._taken(alias, position)
 
     def _taken(self, alias: str, position: int) -> Refusal:

@@ -29,11 +29,12 @@ def bind_compute(grounds: Grounds, text: str) -> Computed:
     Raises `Refusal`: 400 with the place of the fault, a name that a property has included, 501
     for what is not supported.
     """
-    kind = grounds.entity_set.type
+    kind, contained = grounds.entity_set.type, grounds.model.contained(grounds.entity_set)
+    taken = {*kind.by_name, *kind.related, *contained}
     computed: list[ComputedProperty] = []
     together = 0.0
     for item in parse_compute(text, grounds.limits, COMPUTE):
-        if item.alias in kind.by_name or item.alias in kind.related:
+        if item.alias in taken:
             raise misused(
                 COMPUTE,
                 item.position,

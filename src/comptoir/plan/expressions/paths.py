@@ -176,6 +176,9 @@ class Paths:
 
     def _unknown(self, path: Path, place: Place, name: str) -> Exception:
         kind = place.entity_set.type
+        if name in self._model.contained(place.entity_set):
+            # each statement reads one company, and this would read all of them
+            return self._terms.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
             return self._terms.misused(path, f"{_shown(path)} is no collection to count.")
         own = [each.name for each in kind.properties if not each.secret]

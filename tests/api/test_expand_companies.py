@@ -1,0 +1,379 @@
+"""`$expand` of companies: each company's records are the list of the set that it contains."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from comptoir.auth import Scope
+from comptoir.catalog import MODEL
+from support.client import Client, encoded
+from support.office import Company
+from support.refusals import refusal
+from support.service import Service
+
+PEOPLE = 7
+FIRM = "0f000000-0000-4000-8000-000000000001"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Three companies, and a client whose token reaches them alone."""
+
+    client: Client
+    companies: tuple[Company, ...]
+
+
+@pytest.fixture(scope="module")
+def group(service: Service) -> Group:
+    """The first company has a firm with people, the second one contact, the third nothing."""
+    companies = tuple(service.new_company(name) for name in "ABC")
+    first, second, _ = companies
+    first.load(
+        "contactsExt",
+        {"id": FIRM, "number": "F", "type": "Company", "displayName": "Firm", "companyNumber": ""},
+    )
+    first.load(
+        "contactsExt",
+        *(
+            {
+                "number": f"P{number}",
+                "type": "Person",
+                "displayName": f"Person {number}",
+                "companyNumber": "F",
+            }
+            for number in range(PEOPLE - 1)
+        ),
+    )
+    second.load("contactsExt", {"number": "S", "displayName": "Only", "companyNumber": ""})
+    first.load("itemsExt", {"number": "LAMP"}, {"number": "TABLE"})
+    first.load(
+        "itemAttributeValuesExt", {"itemNo": "LAMP", "attributeName": "Color", "value": "red"}
+    )
+    first.load(
+        "salesPricesExt",
+        {"entryNo": 1, "assetType": "Item", "assetNumber": "LAMP"},
+        {"entryNo": 2, "assetType": "Item", "assetNumber": "LAMP"},
+    )
+    reached = service.tokens.issue(companies=[each.id for each in companies])
+    return Group(service.client.using(reached), companies)
+
+
+def listed(client: Client, query: str) -> list[dict[str, object]]:
+    """Companies by their names, as an answer has them."""
+    answer = client.get("companies", f"$orderby=name&{query}")
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, object]] = answer.json()["value"]
+    return found
+
+
+def numbers(of: object) -> list[object]:
+    assert isinstance(of, list)
+    return [each["number"] for each in of]
+
+
+def test_each_company_has_its_own_records(group: Group) -> None:
+    found = listed(group.client, "$expand=contactsExt($orderby=number;$top=3)")
+
+    assert [each["name"] for each in found] == ["A", "B", "C"]
+    assert [numbers(each["contactsExt"]) for each in found] == [["F", "P0", "P1"], ["S"], []]
+    assert not any("contactsExt@odata.nextLink" in each for each in found)
+
+
+def test_records_are_those_of_the_companys_own_list(group: Group) -> None:
+    """Fields, order and tags: a tag that is read so guards an update."""
+    found = listed(group.client, "$expand=contactsExt")
+
+    for company, each in zip(group.companies, found, strict=True):
+        assert each["contactsExt"] == company.listed("contactsExt")
+
+
+def test_one_company_is_expanded_as_a_list_is(group: Group) -> None:
+    expand = "$expand=contactsExt($select=number;$count=true),itemsExt/$count"
+    one = group.client.get(f"companies({group.companies[0].id})", expand).json()
+    many = group.client.get("companies", f"$orderby=name&{expand}").json()
+
+    shape = "companies(contactsExt(number))"
+    assert many["@odata.context"] == f"{group.client.root}/$metadata#{shape}"
+    assert one.pop("@odata.context") == f"{group.client.root}/$metadata#{shape}/$entity"
+    assert one == many["value"][0]
+    assert one["itemsExt@odata.count"] == 2
+    assert "itemsExt" not in one
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ("$filter=type eq 'Company'", [["F"], []]),
+        ("$filter=company/number eq 'F';$orderby=number desc;$top=2", [["P5", "P4"], []]),
+        ("$filter=number eq @number", [["P3"], []]),
+        ("$orderby=number;$skip=5", [["P4", "P5"], []]),
+        ("$search=Only", [[], ["S"]]),
+        ("$top=0", [[], []]),
+        ("$levels=2;$filter=number eq 'S'", [[], ["S"]]),
+    ],
+)
+def test_nested_options_are_those_of_a_list(
+    options: str, found: list[list[str]], group: Group
+) -> None:
+    query = {"$expand": f"contactsExt({options})", "@number": "'P3'"}
+
+    companies = listed(group.client, encoded(query))
+
+    assert [numbers(each["contactsExt"]) for each in companies] == [*found, []]
+
+
+def test_counts_stand_beside_and_alone(group: Group) -> None:
+    query = "$expand=contactsExt($count=true;$top=1;$orderby=number),itemsExt/$count"
+    found = listed(group.client, query)
+
+    assert [each["contactsExt@odata.count"] for each in found] == [PEOPLE, 1, 0]
+    assert [numbers(each["contactsExt"]) for each in found] == [["F"], ["S"], []]
+    assert [each["itemsExt@odata.count"] for each in found] == [2, 0, 0]
+    people = "$expand=contactsExt/$count($filter=type eq 'Person';$search=Person)"
+    assert [each["contactsExt@odata.count"] for each in listed(group.client, people)] == [6, 0, 0]
+
+
+def test_references_stand_for_the_records(group: Group) -> None:
+    found = listed(group.client, "$expand=contactsExt/$ref($filter=number in ('F','S'))")
+
+    first, second = group.companies[:2]
+    [other] = second.listed("contactsExt")
+    assert found[0]["contactsExt"] == [{"@odata.id": f"{first.root}/contactsExt({FIRM})"}]
+    assert found[1]["contactsExt"] == [{"@odata.id": f"{second.root}/contactsExt({other['id']})"}]
+
+
+def test_a_star_expands_every_set(group: Group) -> None:
+    first = listed(group.client, "$expand=*,contactsExt($orderby=number;$top=1)")[0]
+
+    lists = {name: held for name, held in first.items() if isinstance(held, list)}
+    assert set(lists) == {each.name for each in MODEL.per_company}
+    assert numbers(lists["contactsExt"]) == ["F"]
+    assert set(numbers(lists["itemsExt"])) == {"LAMP", "TABLE"}
+    assert lists["campaignsExt"] == []
+
+
+def test_related_records_nest_within(group: Group) -> None:
+    query = (
+        "$expand=contactsExt($filter=number in ('F','S');$select=number;"
+        "$expand=people($select=number;$orderby=number;$top=2),company($select=number)),"
+        "itemsExt($select=number;$orderby=number;$expand=prices($select=entryNo;$count=true))"
+    )
+    first, second, third = listed(group.client, query)
+
+    [firm] = records(first["contactsExt"])
+    assert numbers(firm["people"]) == ["P0", "P1"]
+    [only] = records(second["contactsExt"])
+    assert (only["people"], only["company"]) == ([], None)
+    lamp, table = records(first["itemsExt"])
+    assert lamp["prices@odata.count"] == 2
+    assert [each["entryNo"] for each in records(lamp["prices"])] == [1, 2]
+    assert table["prices"] == third["itemsExt"] == []
+
+
+def records(of: object) -> list[dict[str, object]]:
+    assert isinstance(of, list)
+    return of
+
+
+def test_the_filter_properties_of_operation_9_are_taken(group: Group) -> None:
+    pairs = "attributeName1 eq 'Color' and attributeValue1 eq 'red'"
+    found = listed(group.client, f"$expand=filteredItemAttributesExt($filter={pairs})")
+
+    assert [
+        [item["itemNo"] for item in records(each["filteredItemAttributesExt"])] for each in found
+    ] == [["LAMP"], [], []]
+
+
+def test_the_links_of_a_company_lead_over_all_of_its_records(service: Service) -> None:
+    company = service.new_company()
+    count = 2_345
+    company.load(
+        "contactsExt",
+        *({"number": f"{number:04}", "displayName": "x"} for number in range(count)),
+    )
+    only = service.client.using(service.tokens.issue(companies=[company.id]))
+    options = "$filter=number ne @but;$orderby=number desc;$select=number;$top=2000"
+    query = {"$expand": f"contactsExt({options}),contactsExt/$ref($skip=5)", "@but": "'1000'"}
+    refusal(only.get("companies", encoded(query)), "BadRequest_InvalidRequestUrl", "$expand")
+
+    query["$expand"] = f"contactsExt({options})"
+    [one] = listed(only, encoded(query))
+    found = numbers(one["contactsExt"])
+    link = str(one["contactsExt@odata.nextLink"])
+    assert link.startswith(f"{company.root}/contactsExt?")
+    assert len(found) == service.settings.page_size
+    page = only.follow(link).json()
+    found += numbers(page["value"])
+
+    assert found == [f"{number:04}" for number in reversed(range(count)) if number != 1_000][:2_000]
+    assert "@odata.nextLink" not in page
+
+
+@pytest.mark.parametrize("expand", ["contactsExt/$ref", "contactsExt/$ref($count=true)"])
+def test_the_links_of_references_lead_to_references(expand: str, service: Service) -> None:
+    company = service.new_company()
+    count = service.settings.page_size + 1
+    company.load("contactsExt", *({"number": str(n), "displayName": "x"} for n in range(count)))
+
+    one = service.client.get(f"companies({company.id})", f"$expand={expand}").json()
+    rest = service.client.follow(one["contactsExt@odata.nextLink"]).json()
+
+    assert [list(each) for each in rest["value"]] == [["@odata.id"]]
+    found = {each["@odata.id"] for each in [*one["contactsExt"], *rest["value"]]}
+    assert len(found) == count
+
+
+def test_pages_of_companies_are_expanded_on_every_page(group: Group) -> None:
+    found: dict[object, list[object]] = {}
+    query = "$orderby=name desc&$expand=contactsExt($orderby=number;$top=2)"
+    answer = group.client.get("companies", query, {"Prefer": "odata.maxpagesize=1"})
+    while True:
+        body = answer.json()
+        found |= {each["name"]: numbers(each["contactsExt"]) for each in body["value"]}
+        if "@odata.nextLink" not in body:
+            break
+        answer = group.client.follow(body["@odata.nextLink"], {"Prefer": "odata.maxpagesize=1"})
+
+    assert found == {"C": [], "B": ["S"], "A": ["F", "P0"]}
+
+
+def test_apply_and_select_go_with_it(group: Group) -> None:
+    query = "$apply=filter(name ne 'C')&$select=name,contactsExt&$expand=contactsExt/$count"
+
+    found = listed(group.client, query)
+
+    assert [(each["name"], each["contactsExt@odata.count"]) for each in found] == [
+        ("A", PEOPLE),
+        ("B", 1),
+    ]
+    assert [set(each) for each in found] == [
+        {"@odata.etag", "name", "contactsExt@odata.count"} for _ in found
+    ]
+
+
+def test_a_token_sees_the_records_of_its_companies_alone(group: Group, service: Service) -> None:
+    one = service.client.using(service.tokens.issue(companies=[group.companies[1].id]))
+
+    [found] = listed(one, "$expand=contactsExt,itemsExt")
+
+    assert (found["name"], numbers(found["contactsExt"])) == ("B", ["S"])
+    hidden = one.get(f"companies({group.companies[0].id})", "$expand=contactsExt")
+    refusal(hidden, "Internal_CompanyNotFound")
+
+
+def test_the_scope_is_that_of_reading(group: Group, service: Service) -> None:
+    company = group.companies[1]
+    for scope, status in ((Scope.RECORDS_READ, 200), (Scope.RECORDS_WRITE, 403)):
+        client = service.client.using(service.tokens.issue([scope], [company.id]))
+        for path in ("companies", f"companies({company.id})"):
+            assert client.get(path, "$expand=contactsExt").status_code == status
+
+
+def test_formats_are_those_of_the_request(group: Group) -> None:
+    expand = "$expand=contactsExt($top=1;$select=number;$count=true;$orderby=number)"
+    ieee = {"Accept": "application/json;IEEE754Compatible=true;odata.metadata=none"}
+    full = {"Accept": "application/json;odata.metadata=full"}
+    first = group.companies[0]
+
+    plain = first.get("", expand, ieee).json()
+    whole = first.get("", expand, full).json()
+
+    assert plain["contactsExt@odata.count"] == str(PEOPLE)
+    assert plain["contactsExt"] == [{"number": "F"}]
+    [firm] = whole["contactsExt"]
+    assert firm["@odata.id"] == f"{first.root}/contactsExt({FIRM})"
+    assert firm["people@odata.navigationLink"] == f"{first.root}/contactsExt({FIRM})/people"
+
+
+def test_a_batch_and_reads_that_may_be_old_expand_too(group: Group) -> None:
+    first = group.companies[0]
+    urls = ["companies?$orderby=name&$expand=contactsExt/$count", f"companies({first.id})"]
+    urls[1] += "?$expand=itemsExt/$count"
+    requests = [{"id": str(number), "method": "GET", "url": url} for number, url in enumerate(urls)]
+    for headers in ({}, {"Data-Access-Intent": "ReadOnly"}):
+        answer = group.client.request(
+            "POST", "$batch", body={"requests": requests}, headers=headers
+        )
+        listing, one = [each["body"] for each in answer.json()["responses"]]
+
+        assert [each["contactsExt@odata.count"] for each in listing["value"]] == [PEOPLE, 1, 0]
+        assert one["itemsExt@odata.count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("$filter=contactsExt/any()", "$filter, column 1: contactsExt across companies"),
+        ("$filter=contactsExt/any(c:c/number eq 'F')", "contactsExt across companies"),
+        ("$filter=name eq 'A' and not itemsExt/all(i:i/number eq '')", "column 21: itemsExt"),
+        ("$filter=contactsExt/$count gt 3", "contactsExt across companies"),
+        ("$filter=$it/contactsExt/any()", "contactsExt across companies"),
+        ("$filter='F' in contactsExt/number", "contactsExt across companies"),
+        ("$orderby=contactsExt/$count desc", "$orderby, column 1: contactsExt across companies"),
+        ("$compute=contactsExt/$count as many", "contactsExt across companies"),
+        ("$apply=filter(contactsExt/any())", "contactsExt across companies"),
+        ("$apply=groupby((contactsExt/number))", "contactsExt across companies"),
+        ("$select=contactsExt/number", "contactsExt/number"),
+        ("$expand=contactsExt/people", "contactsExt/people"),
+        ("$expand=contactsExt($compute=number as n)", "$compute within $expand"),
+        ("$expand=contactsExt($apply=identity)", "$apply within $expand"),
+        ("$expand=contactsExt($filter=$it/name eq 'A')", "$it within $expand"),
+    ],
+)
+def test_what_would_reach_across_companies_is_501_by_name(
+    query: str, said: str, group: Group
+) -> None:
+    error = refusal(group.client.get("companies", query), "BadRequest_MethodNotImplemented")
+
+    assert said in error.message
+
+
+@pytest.mark.parametrize(
+    ("expand", "said"),
+    [
+        ("contactExt", "Did you mean contactsExt?"),
+        ("people", "people"),
+        ("name", "name"),
+        ("contactsExt,contactsExt/$count", "twice"),
+        ("contactsExt($filter=nothing eq 1)", "column 21"),
+        ("contactsExt($expand=itemsExt)", "itemsExt"),
+        ("contactsExt($filter=onlinePassword eq 'x')", "secret"),
+        ("contactsExt($skiptoken=x)", "$skiptoken"),
+        ("contactsExt($expand=" + "people($expand=" * 4 + "people" + ")" * 5, "deeper than 5"),
+    ],
+)
+def test_what_cannot_be_expanded_is_400(expand: str, said: str, group: Group) -> None:
+    for path in ("companies", f"companies({group.companies[0].id})"):
+        answer = group.client.get(path, encoded({"$expand": expand}))
+        error = refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
+        assert said in error.message
+
+
+@pytest.mark.parametrize(
+    "option", ["$compute=name as contactsExt", "$apply=compute(1 as itemsExt)"]
+)
+def test_what_is_computed_has_the_name_of_no_set(option: str, group: Group) -> None:
+    answer = group.client.get("companies", f"{option}&$expand=contactsExt,itemsExt")
+
+    assert "Choose another" in refusal(answer, "BadRequest_InvalidRequestUrl").message
+
+
+def test_a_company_is_no_place_to_expand_other_sets_from(group: Group) -> None:
+    """Sets that a company contains are no relations of its records."""
+    answer = group.companies[0].get("contactsExt", "$expand=itemsExt")
+    refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
+
+
+def test_a_record_that_cannot_be_computed_is_refused(service: Service) -> None:
+    """While nothing has been sent; later the page ends, and its link tells why."""
+    good, bad = service.new_company("A good one"), service.new_company("B bad one")
+    good.load("salesPricesExt", {"entryNo": 1, "quantity": 1})
+    bad.load("salesPricesExt", {"entryNo": 1, "quantity": 0})
+    client = service.client.using(service.tokens.issue(companies=[good.id, bad.id]))
+    expand = "$expand=salesPricesExt($filter=1 div quantity gt 0)"
+
+    first = client.get("companies", f"$orderby=name desc&{expand}")
+    refusal(first, "BadRequest_InvalidRequestUrl")
+    page = client.get("companies", f"$orderby=name&{expand}").json()
+    assert [each["name"] for each in page["value"]] == ["A good one"]
+    refusal(client.follow(page["@odata.nextLink"]), "BadRequest_InvalidRequestUrl")

@@ -1,0 +1,171 @@
+"""`$expand` of companies is bounded: in statements, in records, and in what is held at a time."""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.model import EntitySet, Model
+from comptoir.service.containing import BYTES
+from comptoir.service.expanding import ROWS
+from conftest import stock
+from support.client import Client
+from support.office import Company
+from support.refusals import refusal
+from support.service import Service
+from support.statements import traced
+
+PAGE = 10_000
+MANY = 9_000
+LONG = 200_000
+FEW = 40
+
+
+@pytest.fixture(scope="module")
+def roomy(
+    fresh_database: Callable[[Path, Model], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service whose pages are larger than its companies' lists, with few items of `$expand`."""
+    with Service(
+        fresh_database, tmp_path_factory.mktemp("roomy"), page_size=PAGE, expand_items=FEW
+    ) as service:
+        yield service
+
+
+def key(number: int) -> str:
+    return f"{number:08}-0000-4000-8000-000000000001"
+
+
+def over(companies: list[Company], service: Service) -> Client:
+    """A client whose token reaches some companies alone."""
+    return service.client.using(service.tokens.issue(companies=[each.id for each in companies]))
+
+
+def reads(client: Client, expand: str) -> int:
+    """How many statements read what companies contain, for an answer."""
+    query = f"$expand={expand}"
+    # first it is found out what takes long, then the connections for that are opened
+    for _ in range(2):
+        client.get("companies", query)
+    with traced() as statements:
+        answer = client.get("companies", query)
+    assert answer.status_code == 200, answer.text
+    reading = [each for each in statements if "FROM companies" not in each]
+    return sum(each.startswith(("SELECT", "WITH")) for each in reading)
+
+
+@pytest.mark.parametrize(
+    ("expand", "each_company"),
+    [
+        ("contactsExt,itemsExt", 2),
+        ("contactsExt($top=3),itemsExt($filter=number ne 'x';$orderby=number)", 2),
+        ("contactsExt/$count,itemsExt/$ref", 2),
+        ("contactsExt($count=true)", 2),
+        ("itemsExt($expand=prices,translations)", 3),
+    ],
+)
+def test_each_company_takes_a_statement_for_each_item(
+    expand: str, each_company: int, service: Service
+) -> None:
+    companies = [service.new_company() for _ in range(3)]
+    for company in companies:
+        company.load("contactsExt", *({"number": f"{n}", "displayName": "x"} for n in range(20)))
+        company.load("itemsExt", *({"number": f"{n}"} for n in range(20)))
+
+    for some in (companies[:1], companies):
+        assert reads(over(some, service), expand) == each_company * len(some)
+
+
+def test_a_page_of_companies_ends_when_it_holds_enough(roomy: Service) -> None:
+    """The rest is on the next page, with nothing twice and nothing left out."""
+    companies = [roomy.new_company(f"{number}") for number in range(4)]
+    for company in companies[:3]:
+        company.load("shippingAgentsExt", *({"code": f"{n:05}"} for n in range(MANY)))
+    client = over(companies, roomy)
+
+    query = "$count=true&$orderby=name&$top=4&$expand=shippingAgentsExt($select=code)"
+    pages = [client.get("companies", query).json()]
+    while "@odata.nextLink" in pages[-1]:
+        pages.append(client.follow(pages[-1]["@odata.nextLink"]).json())
+
+    names = [[each["name"] for each in page["value"]] for page in pages]
+    assert names == [["0", "1", "2"], ["3"]]
+    assert [page["@odata.count"] for page in pages] == [4, 4]
+    held = [each["shippingAgentsExt"] for each in pages[0]["value"]]
+    assert [len(each) for each in held] == [MANY] * 3
+    assert sum(map(len, held[:2])) < ROWS < sum(map(len, held))
+
+
+def test_long_records_are_cut_into_pages_by_their_size(service: Service) -> None:
+    count = 3 * BYTES // LONG
+    companies = [service.new_company(f"{number}") for number in range(3)]
+    text = b64encode(bytes(LONG * 3 // 4)).decode()
+    for company in companies[:2]:
+        for start in range(0, count, 10):
+            rows = (
+                {"systemId": key(n), "languageCode": f"{n:03}", "base64Text": text}
+                for n in range(start, start + 10)
+            )
+            company.load("ItemProductTextLongContentsExt", *rows)
+    client = over(companies, service)
+
+    expand = "contactsExt,ItemProductTextLongContentsExt($orderby=languageCode),itemsExt"
+    query = f"$orderby=name&$expand={expand}"
+    page = client.get("companies", query).json()
+
+    coded = client.get("companies", query, {"Accept-Encoding": "gzip"})
+    assert coded.headers["content-encoding"] == "gzip"
+    assert coded.json() == page
+    assert "@odata.nextLink" not in page
+    sizes = [len(each["ItemProductTextLongContentsExt"]) for each in page["value"]]
+    assert 0 < sizes[0] * LONG < 2 * BYTES
+    assert sizes[0] == sizes[1]
+    assert sizes[2] == 0
+    found = page["value"][0]["ItemProductTextLongContentsExt"]
+    link = page["value"][0].get("ItemProductTextLongContentsExt@odata.nextLink")
+    while link is not None:
+        rest = client.follow(link).json()
+        found += rest["value"]
+        link = rest.get("@odata.nextLink")
+    assert [each["languageCode"] for each in found] == [f"{n:03}" for n in range(count)]
+
+
+def test_all_sets_with_all_their_relations_are_expanded_at_once(
+    service: Service, roomy: Service
+) -> None:
+    """As deep as the limit allows; where that is more items than are allowed, it is refused."""
+    companies = [stock(service.new_company()) for _ in range(2)]
+    items = [deep(each, service.settings.expand_depth) for each in MODEL.per_company]
+    wide = ",".join(items)
+    count = wide.count(",") + wide.count("(") + 1
+
+    assert FEW < count < service.settings.expand_items
+    assert 0 < reads(over(companies, service), wide) <= count * len(companies)
+    error = refusal(
+        roomy.client.get("companies", f"$expand={wide}"), "BadRequest_InvalidRequestUrl"
+    )
+    assert f"more than {FEW} items" in error.message
+
+
+def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Service) -> None:
+    star = f"*($levels={service.settings.expand_depth})"
+    company = stock(service.new_company())
+
+    few, many = reads(over([company], service), "*"), reads(over([company], service), star)
+    error = refusal(
+        roomy.client.get("companies", f"$expand={star}"), "BadRequest_InvalidRequestUrl"
+    )
+
+    assert few == len(MODEL.per_company) < many < service.settings.expand_items
+    assert f"more than {FEW} items" in error.message
+
+
+def deep(target: EntitySet, depth: int, name: str = "") -> str:
+    """An item of `$expand` with all relations of its records, and theirs, to some depth."""
+    relations = target.type.navigation if depth > 1 else ()
+    inner = [deep(MODEL.by_name[each.target], depth - 1, each.name) for each in relations]
+    return (
+        f"{name or target.name}({'$expand=' + ','.join(inner)})" if inner else name or target.name
+    )
