@@ -121,7 +121,8 @@ NUMBER = st.one_of(DECIMAL, WIDE)
 TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
 _TAKES: dict[str, Sequence[Values]] = {
-    "contains startswith startswith_text endswith endswith_text indexof concat": (TEXT, TEXT),
+    "contains contains_text startswith startswith_text endswith endswith_text": (TEXT, TEXT),
+    "indexof indexof_text concat": (TEXT, TEXT),
     "tolower toupper trim length text_of_text": (TEXT,),
     "fold": (TEXT, TEXT, TEXT),
     "substring_written": (TEXT, COUNT, COUNT),
@@ -175,7 +176,7 @@ AGGREGATED: dict[str, Values] = {
 NULLABLE = {"endswith_text": 0, "substring_written": 1}
 """How many of the arguments may be null, where not all may be: the others are literals."""
 
-APART = {"fold", "matchespattern", "present", "group_freely"}
+APART = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
 """What has tests of its own, since the two need not say the same."""
 
 drawn = settings(max_examples=examples(40), deadline=None)
