@@ -17,6 +17,7 @@ from comptoir.errors import OperatorError
 from comptoir.store.migrate import make_ready
 from postgres.conftest import Served, migrated
 from support.client import record
+from support.effort import go_without
 from support.postgres import LOOPBACK, Databases, Postgres, free_port, name_of
 
 
@@ -76,6 +77,8 @@ def test_of_several_hosts_one_that_is_up_is_taken(
 def test_tls_is_used_and_certificates_are_verified(
     own_server: Postgres, served: Served, tmp_path: Path
 ) -> None:
+    if own_server.asked("SHOW ssl_library") == [("",)]:
+        go_without("this PostgreSQL is built without TLS: install the package postgresql")
     certificate, key = certify(tmp_path, "server")
     other, _ = certify(tmp_path, "other")
     for path in (certificate, key):

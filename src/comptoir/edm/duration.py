@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from comptoir.edm.number import SCALE, decimal_text
 from comptoir.edm.primitive import JsonSchema, Stored, ValueFault, Wire, WrittenType
+from comptoir.edm.temporal import check_hour
 
 _TIME = re.compile(r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,20}))?)?", re.ASCII)
 _DURATION = re.compile(
@@ -47,6 +48,7 @@ class TimeOfDay(WrittenType):
             )
         minutes, seconds, fraction = match.groups()
         try:
+            check_hour(minutes)
             time.fromisoformat(f"{minutes}:{seconds or '00'}")
         except ValueError:
             raise ValueFault(f"names a time that does not exist: {text[:40]}.") from None

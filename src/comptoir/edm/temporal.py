@@ -71,6 +71,7 @@ class DateTimeOffset(_Temporal):
         day, time, fraction, sign, hours, minutes = match.groups()
         milliseconds = (fraction or "").ljust(3, "0")[:3]
         try:
+            check_hour(time)
             moment = datetime.fromisoformat(f"{day}T{time}")
             if sign:
                 if int(hours) > 23 or int(minutes) > 59:
@@ -82,6 +83,12 @@ class DateTimeOffset(_Temporal):
                 f"names a moment that does not exist or is out of range: {text[:40]}."
             ) from None
         return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+
+
+def check_hour(time: str) -> None:
+    """Raise `ValueError` for the hour 24, which Python takes from 3.14 on as the next midnight."""
+    if time.startswith("24"):
+        raise ValueError(time)
 
 
 def instant(moment: datetime) -> str:

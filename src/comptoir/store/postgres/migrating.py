@@ -59,8 +59,8 @@ _OLDEST = text(
     " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1"
 )
-_NO_EXTENSION = ("0A000", "42501", "58P01")
-"""SQLSTATEs of an extension that is not installed, or may not be used."""
+_NO_EXTENSION = ("0A000", "25006", "42501", "58P01")
+"""SQLSTATEs of an extension that is not installed, or may not be created."""
 
 _TRIGRAMS = text(
     "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace"
