@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
 import asyncpg
+import httpx
 import pytest
 
 from cli.command import Command
@@ -23,7 +24,7 @@ from support.repeats import repeatable
 from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
-from support.shards import ACROSS_COMPANIES, faults, may_cross
+from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
 from support.tap import Tap, Values, looks_a_type_up
 
 MANY = 2 * STAGED
@@ -203,3 +204,21 @@ def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) 
             await connection.close()
 
     assert asyncio.run(types()) == [("character varying", '"C"')]
+
+
+def test_readiness_depends_on_no_company(sharded: str, tmp_path: Path) -> None:
+    """A worker of Citus that fails must not take all hosts out; a lock stands in for that."""
+    locks = [f'LOCK TABLE "companies__{number}"' for number in range(SHARDS)]
+
+    async def while_locked(service: Service) -> httpx.Response:
+        holder = await asyncpg.connect(sharded)
+        try:
+            async with holder.transaction():
+                await holder.execute(";".join(locks))
+                return await asyncio.to_thread(service.origin.get, "readyz")
+        finally:
+            await holder.close()
+
+    with Service(lambda *_: sharded, tmp_path) as service:
+        assert service.origin.get("readyz").status_code == 200
+        assert asyncio.run(while_locked(service)).text == "ready\n"

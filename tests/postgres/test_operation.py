@@ -198,3 +198,27 @@ def test_whoever_leaves_leaves_no_transaction_open(
 
     states = f"SELECT state FROM pg_stat_activity WHERE datname = '{name_of(url)}'"
     assert set(postgres_server.asked(states)) == {("idle",)}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE companies OWNER TO postgres",
+        "ALTER TABLE schema_state OWNER TO postgres",
+        "DROP TABLE companies CASCADE",
+        "UPDATE alembic_version SET version_num = '9999'",
+        "UPDATE alembic_version SET version_num = '0001'",
+        "DELETE FROM alembic_version",
+    ],
+)
+def test_a_database_that_became_unfit_is_not_ready(
+    postgres_server: Databases, served: Served, statement: str
+) -> None:
+    """Whatever the schema was when the service began."""
+    url = migrated(postgres_server)
+    service = served(url)
+    assert readiness(service) == 200
+
+    postgres_server.administer(statement, database=name_of(url))
+
+    told(service.origin.get("readyz"), DATABASE_NOT_READY)

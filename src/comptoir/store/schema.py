@@ -111,6 +111,15 @@ def is_behind(state: SchemaState, name: str) -> bool:
     )
 
 
+def check_state(state: SchemaState, name: str) -> None:
+    """Raise `OperatorError` when this program cannot use the schema of a database."""
+    if is_behind(state, name):
+        raise OperatorError(
+            f"{name} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
+            f"and this program needs {revisions().head}. Run `comptoir migrate`."
+        )
+
+
 def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     """Run the revisions that a database lacks, within the connection's transaction.
 

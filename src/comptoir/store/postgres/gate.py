@@ -39,14 +39,19 @@ class Gate:
         except OperatorError as fault:
             if isinstance(fault.__cause__, FAULTS):
                 raise refusal_of(fault.__cause__) from fault
-            _log.error("%s", fault)
-            raise Refusal(
-                DATABASE_NOT_READY,
-                "The database is not fit for this service. Its operator must mend that.",
-                headers={"Retry-After": "5"},
-            ) from fault
+            raise unfit(fault) from fault
         finally:
             self._checking = None
+
+
+def unfit(fault: OperatorError) -> Refusal:
+    """What a client is told of a database that its operator must see to; the log has the fault."""
+    _log.error("%s", fault)
+    return Refusal(
+        DATABASE_NOT_READY,
+        "The database is not fit for this service. Its operator must mend that.",
+        headers={"Retry-After": "5"},
+    )
 
 
 def _settled(checking: asyncio.Task[None]) -> None:

@@ -37,7 +37,7 @@ from comptoir.store.schema import (
     LIKENESS_INDEX,
     SchemaState,
     Tell,
-    is_behind,
+    check_state,
     keep,
     revisions,
     state_of,
@@ -108,11 +108,7 @@ async def check_database(settings: Settings, url: str, tell: Tell, *, writes: bo
     """
     async with opened(settings, url, writes=writes) as connection:
         state = await connection.run_sync(state_of)
-    if is_behind(state, shown(url)):
-        raise OperatorError(
-            f"{shown(url)} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
-            f"and this program needs {revisions().head}. Run `comptoir migrate`."
-        )
+    check_state(state, shown(url))
     if state.revision == revisions().head and state.unicode != unidata_version:
         tell(
             f"{shown(url)} changes the case of texts by Unicode {state.unicode}, and this program "

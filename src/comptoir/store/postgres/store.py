@@ -9,17 +9,18 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.errors import Refusal
+from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.target import Company
 from comptoir.sql.statements import postgres_statements
 from comptoir.store.condition import Condition
 from comptoir.store.postgres.connection import connect
-from comptoir.store.postgres.faults import FAULTS
-from comptoir.store.postgres.gate import Gate
+from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.postgres.gate import Gate, unfit
 from comptoir.store.postgres.moment import LONGEST_SECONDS, postgres_moment
 from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
+from comptoir.store.postgres.readiness import READINESS, check_readiness
 from comptoir.store.postgres.replica import REACH_SECONDS, Noted, Replica, System, system_of
 from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.stock import Stock
@@ -28,6 +29,7 @@ from comptoir.store.postgres.writer import Writer
 from comptoir.store.protocol import Reads
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
+from comptoir.store.urls import shown
 
 COMMAND_SECONDS = 20.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
@@ -50,6 +52,7 @@ class PostgresStore(StatementStore):
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._noted = noted
+        self._name = shown(settings.database)
         self._known_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
@@ -84,6 +87,16 @@ class PostgresStore(StatementStore):
     @override
     async def take_stock(self, tables: Sequence[str]) -> None:
         await self._stock.take(tables)
+
+    @override
+    async def check(self) -> None:
+        (row,) = await self._pool_reader.lookup(READINESS)
+        try:
+            check_readiness(row, self._name)
+        except OperatorError as fault:
+            raise unfit(fault) from fault
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault
 
     async def _system(self) -> System | None:
         """The system of the primary, which stays the same; None when it cannot be known now."""
