@@ -10,6 +10,7 @@ import msgspec
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.nearest import suggestion
 from comptoir.request.numbers import truth, whole_number
+from comptoir.request.words import lowered
 
 RESERVED = frozenset(
     {
@@ -201,13 +202,14 @@ def system_name(name: str) -> str | None:
     Raises `Refusal` (400) for an unknown name that begins with `$`, and for an empty one.
     """
     name = _decoded(name)
-    lowered = name.strip().lower()
-    if not lowered:
+    # blanks of all kinds: an option that is not known by its name is ignored
+    word = lowered(name.strip())
+    if not word:
         raise Refusal(INVALID_URL, f"A query option has no name before its `=`. {SHELL_HINT}")
-    dollared = lowered if lowered.startswith("$") else f"${lowered}"
+    dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared
-    if lowered.startswith("$"):
+    if word.startswith("$"):
         raise Refusal(
             INVALID_URL,
             f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $. "

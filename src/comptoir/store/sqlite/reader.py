@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import aclosing
 from typing import TypeVar
 
+from comptoir.plan.expressions.functions import SHORT
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
@@ -32,7 +33,7 @@ SECONDS = 0.004
 """How long a statement may take in the event loop, where a single step may take long."""
 
 MOST_TEXT = 2_000
-"""Characters that a statement's values may have in the event loop, all together."""
+"""Characters that the long texts among a statement's values have in the event loop, together."""
 
 CHARACTERS = 4_000_000
 """How much text of a page is fetched at once on a scanning thread, and then is in memory."""
@@ -179,4 +180,6 @@ class Reader:
 
 
 def _has_long_texts(query: Query) -> bool:
-    return sum([len(each) for each in query.values if isinstance(each, str)]) > MOST_TEXT
+    # not many short ones, such as the keys that $expand looks up
+    texts = [len(each) for each in query.values if isinstance(each, str) and len(each) > SHORT]
+    return bool(texts) and sum(texts) > MOST_TEXT
