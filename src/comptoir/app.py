@@ -16,6 +16,7 @@ from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Model
 from comptoir.http.api import Api
 from comptoir.http.cors import Cors
+from comptoir.http.descriptors import DescriptorWatch
 from comptoir.http.edge import Edge
 from comptoir.http.journal import Journal
 from comptoir.http.log import RequestLog, set_up_logging
@@ -96,11 +97,14 @@ class Application:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await self.start()
+        descriptors = DescriptorWatch()
+        descriptors.start()
         # what is there by now stays: it need not be gone through whenever garbage is collected
         gc.collect()
         gc.freeze()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        descriptors.stop()
         await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 

@@ -167,8 +167,14 @@ INTERNAL_ERROR = ErrorKind(
 NOT_IMPLEMENTED = ErrorKind(
     "BadRequest_MethodNotImplemented",
     501,
-    "The request is valid OData, but this service does not support what it names.",
+    "The request is valid, but this service does not support what it names.",
     "Ask without the construct that the message names.",
+)
+HTTP_VERSION_NOT_SUPPORTED = ErrorKind(
+    "Request_HttpVersionNotSupported",
+    505,
+    "The request is of a version of HTTP that this service does not speak.",
+    "Send HTTP/1.1.",
 )
 UNAVAILABLE = ErrorKind(
     "Internal_Unavailable",
@@ -239,6 +245,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     DATABASE_NOT_READY,
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
+    HTTP_VERSION_NOT_SUPPORTED,
 )
 
 

@@ -17,10 +17,12 @@ from comptoir.cli import options
 from comptoir.cli.quickstart import announce, sample_company_id
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.errors import UnreachableError
+from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
 from comptoir.store.migrate import check_replica, make_ready
+from comptoir.store.urls import is_postgres
 
 
 def serve(  # noqa: PLR0913 - an option each
@@ -70,6 +72,9 @@ def serve(  # noqa: PLR0913 - an option each
         company_id = sample_company_id(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
+        too_few = shortage(settings, on_postgres=is_postgres(settings.database))
+        if too_few is not None:
+            _warn(too_few)
         # an interrupt asks for the stop that has just happened
         with suppress(KeyboardInterrupt):
             _serve(settings, listener, company_id)

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import logging
 import math
 import socket
 from contextlib import suppress
@@ -11,33 +10,33 @@ import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
-from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
 from comptoir.config import Settings
-from comptoir.errors import (
-    BAD_REQUEST,
-    HEADERS_TOO_LARGE,
-    REQUEST_TIMEOUT,
-    OperatorError,
-    Refusal,
+from comptoir.errors import OperatorError, Refusal
+from comptoir.http.head import check_head, origin_form
+from comptoir.http.refusing import (
+    body_overhead_too_large,
+    broken_off,
+    head_too_large,
+    malformed,
+    refusing,
+    too_slow,
 )
-from comptoir.http.exchange import next_id
-from comptoir.http.guards import NOT_KEPT
 from comptoir.http.transport import GatheringTransport
-from comptoir.response.error import error_answer
 
 _BACKLOG = 2_048
 _FRAMING = (b"content-length", b"transfer-encoding")
 """The headers that say where a body ends."""
 _PIECE = 16 << 10
 """Bytes that are parsed at a time: a limit may be exceeded by as many before it is noticed."""
+_PROBE_SECONDS = 1.0
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HEADER_MARKS = len(": \r\n")
 _CHUNK_MARKS = 20
 """Bytes of each chunk that a client needs for its size and line ends."""
-
-_log = logging.getLogger(__name__)
 
 
 class Protocol(HttpToolsProtocol):
@@ -50,6 +49,8 @@ class Protocol(HttpToolsProtocol):
     head_limit = Settings().header_bytes
     request_seconds = Settings().request_seconds
     stall_seconds = Settings().stall_seconds
+    in_head = False
+    """Whether a request has begun to come in and its head has not ended."""
     in_body = False
     """Whether the head of a request has come in and its end has not."""
     arrived_bytes = 0
@@ -58,6 +59,8 @@ class Protocol(HttpToolsProtocol):
     """The exchange that is being answered; `cycle` is the latest that was read."""
     is_deaf = False
     """Whether what arrives is dropped, since the connection ends with the answers under way."""
+    probe: asyncio.TimerHandle | None = None
+    """What asks whether the client is still there; only after the end of what it sends."""
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
     stall: asyncio.TimerHandle | None = None
@@ -73,6 +76,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         self._take()
+        if self.probe is not None:
+            self.probe.cancel()
         if self.answering is not None and not self.answering.response_complete:
             self._leave(self.answering)
         super().connection_lost(exc)
@@ -92,6 +97,41 @@ class Protocol(HttpToolsProtocol):
             self.stall.cancel()
             self.stall = None
 
+    # uvicorn's annotation leaves out that the result may keep the connection open
+    @override
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer what has been asked before the connection ends: the client may go on reading."""
+        if not self.is_deaf:
+            if self._awaits_more():
+                self._refuse(broken_off())
+            elif self._latest() is not None:
+                self._end_with(self.cycle)
+            else:
+                return False
+        if self.probe is None:
+            self._probe_later()
+        return not self.transport.is_closing()
+
+    def _probe_later(self) -> None:
+        self.probe = self.loop.call_later(_PROBE_SECONDS, self._probe)
+
+    def _probe(self) -> None:
+        """Find out whether the client has disconnected, or has only ended what it sends.
+
+        Both look alike until something is sent, which a client that has disconnected resets.
+        """
+        if self.transport.is_closing():
+            return
+        peer = self.transport.get_extra_info("socket")
+        if peer.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.transport.abort()
+            return
+        exchange = self.answering
+        # an interim answer, which every client of HTTP/1.1 passes over (RFC 9110, 15.2)
+        if exchange is not None and not exchange.response_started and _speaks_1_1(exchange):
+            self.transport.write(_CONTINUE)
+        self._probe_later()
+
     @override
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
@@ -102,10 +142,14 @@ class Protocol(HttpToolsProtocol):
             for start in range(0, len(data), _PIECE):
                 self._take_in(whole[start : start + _PIECE])
         # most requests arrive in one piece and are never watched
-        if not self.in_body and not self.arrived_bytes:
+        if self._awaits_more():
+            if self.watch is None:
+                self._watch()
+        else:
             self._unwatch()
-        elif self.watch is None:
-            self._watch()
+
+    def _awaits_more(self) -> bool:
+        return self.in_head or self.in_body or self.arrived_bytes > 0
 
     def _take_in(self, data: bytes | memoryview) -> None:
         if self.is_deaf:
@@ -116,7 +160,8 @@ class Protocol(HttpToolsProtocol):
         self.arrived_bytes = max(self.arrived_bytes, 0)
         # the parser reports no header before its end, so what has arrived counts by itself
         if self.arrived_bytes > self.head_limit and not self.is_deaf:
-            self._refuse(self._too_much_beside() if self.in_body else self._head_too_large())
+            too_large = body_overhead_too_large if self.in_body else head_too_large
+            self._refuse(too_large(self.head_limit))
 
     def _parse(self, data: bytes | memoryview) -> None:
         rest = data
@@ -133,10 +178,10 @@ class Protocol(HttpToolsProtocol):
         except httptools.HttpParserCallbackError as fault:
             # a callback of ours that refuses ends the parsing with its refusal as the context
             cause = fault.__context__
-            refusal = cause if isinstance(cause, Refusal) else _malformed()
+            refusal = cause if isinstance(cause, Refusal) else malformed("its target is not a URL")
             self._refuse(refusal, self.parser.get_method().decode())
-        except httptools.HttpParserError:
-            self._refuse(_malformed())
+        except httptools.HttpParserError as fault:
+            self._refuse(malformed(str(fault)))
 
     def _read_on(self) -> None:
         """Go on at the body of the request whose head has been read, with a parser of its own."""
@@ -154,6 +199,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         # within a body this is the head that `_read_on` writes
         if not self.in_body:
+            self.in_head = True
             super().on_message_begin()
 
     @override
@@ -169,9 +215,12 @@ class Protocol(HttpToolsProtocol):
         if self.arrived_bytes > self.head_limit:
             fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
             if len(self.url) + fields > self.head_limit:
-                raise self._head_too_large()
+                raise head_too_large(self.head_limit)
+        check_head(self.parser.get_http_version(), self.headers)
+        if not self.url.startswith(b"/") or b"#" in self.url:
+            self.url = origin_form(self.parser.get_method(), self.url)
         super().on_headers_complete()
-        self.in_body = True
+        self.in_head, self.in_body = False, True
         self.arrived_bytes = 0
         # trailers are no headers of the request (RFC 9110, 6.5.1)
         self.headers = []
@@ -222,35 +271,14 @@ class Protocol(HttpToolsProtocol):
             self._watch()
         elif latest is not None and answering and not latest.response_complete:
             self._watch()
-        elif answering or not (self.in_body or self.arrived_bytes):
+        elif answering or not self._awaits_more():
             self.transport.close()
         else:
-            self._refuse(self._too_slow())
+            self._refuse(too_slow(self.request_seconds))
 
     def _latest(self) -> RequestResponseCycle | None:
         # there is none before the first head, which uvicorn's annotation leaves out
         return self.cycle
-
-    def _too_slow(self) -> Refusal:
-        return Refusal(
-            REQUEST_TIMEOUT,
-            f"The request did not arrive within {self.request_seconds:g} seconds. Send it whole "
-            "and without pauses, or less at a time.",
-        )
-
-    def _head_too_large(self) -> Refusal:
-        return Refusal(
-            HEADERS_TOO_LARGE,
-            f"The head of the request is longer than {self.head_limit} bytes. Send fewer or "
-            "shorter headers.",
-        )
-
-    def _too_much_beside(self) -> Refusal:
-        return Refusal(
-            HEADERS_TOO_LARGE,
-            f"The trailers and chunk extensions of the body are longer than {self.head_limit} "
-            "bytes. Send fewer or shorter ones, or none.",
-        )
 
     def _refuse(self, refusal: Refusal, method: str = "GET") -> None:
         """Answer what is being read by an error, in its turn, and end the connection after it."""
@@ -269,9 +297,9 @@ class Protocol(HttpToolsProtocol):
                 before = None
         self.cycle = self._last_cycle(method)
         if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, _refusing(refusal))
+            self._start_asgi_task(self.cycle, refusing(refusal))
         else:
-            self.pipeline.appendleft((self.cycle, _refusing(refusal)))
+            self.pipeline.appendleft((self.cycle, refusing(refusal)))
 
     def _end_with(self, cycle: RequestResponseCycle) -> None:
         """End the connection after the answer of the latest exchange."""
@@ -303,28 +331,8 @@ class Protocol(HttpToolsProtocol):
         )
 
 
-def _malformed() -> Refusal:
-    return Refusal(BAD_REQUEST, "Invalid HTTP request received. Send HTTP/1.1 (RFC 9112).")
-
-
-def _refusing(refusal: Refusal) -> ASGI3Application:
-    """An application that answers by an error, and says that the connection ends."""
-
-    async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        answer, request_id = error_answer(refusal), next_id()
-        _log.warning("refused request %s by %d: %s", request_id, answer.status, refusal)
-        body = answer.body if isinstance(answer.body, bytes) else b""
-        headers = [
-            *answer.headers,
-            *NOT_KEPT,
-            (b"x-request-id", request_id.encode()),
-            (b"content-length", b"%d" % len(body)),
-            (b"connection", b"close"),
-        ]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    return refuse
+def _speaks_1_1(exchange: RequestResponseCycle) -> bool:
+    return exchange.scope["http_version"] == "1.1"
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,90 @@
+"""With few file descriptors the service says so, when it starts and when it runs out of them."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from process.conftest import StartServer
+from support.databases import ON_SQLITE
+from support.patience import until
+from support.server import Server
+from support.wire import ask, head
+
+HEALTH = head("GET", "/healthz", {})
+FEW = 100
+
+
+def limited(options: str, count: int = FEW) -> tuple[str, ...]:
+    """What starts a process with a limit on its files."""
+    return ("sh", "-c", f'ulimit {options} {count}; exec "$@"', "sh")
+
+
+def lines_about(server: Server, what: str) -> list[str]:
+    return [line for line in server.log.read_text().splitlines() if what in line]
+
+
+@contextmanager
+def connections(server: Server, count: int) -> Iterator[list[socket.socket]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(server.connect()) for _ in range(count)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_limit_that_is_too_low_is_warned_of(workers: int, start_server: StartServer) -> None:
+    server = start_server(workers, limited("-n"))
+
+    (line,) = lines_about(server, "WARNING")
+    assert f"may open {FEW} files" in line
+    assert "LimitNOFILE=" in line
+
+
+@ON_SQLITE
+def test_a_limit_that_may_be_raised_is_raised(start_server: StartServer) -> None:
+    server = start_server(1, limited("-Sn"))
+
+    assert lines_about(server, "WARNING") == []
+    with connections(server, 2 * FEW) as opened:
+        assert [ask(each, HEALTH).content for each in opened] == [b"ok\n"] * len(opened)
+
+
+@pytest.fixture(params=["uvloop", "asyncio"])
+def wrapper(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
+    """Starts a service on either event loop with few descriptors."""
+    if request.param == "uvloop":
+        return limited("-n")
+    folder = tmp_path / "without"
+    folder.mkdir()
+    (folder / "uvloop.py").write_text("raise ImportError\n")
+    return ("env", f"PYTHONPATH={folder}", *limited("-n"))
+
+
+@ON_SQLITE
+def test_connections_that_are_not_accepted_are_logged(
+    wrapper: tuple[str, ...], start_server: StartServer
+) -> None:
+    """Once, and the service answers again when descriptors are free."""
+    server = start_server(1, wrapper)
+    with connections(server, 2 * FEW) as opened:
+        line = until(
+            lambda: next(iter(lines_about(server, "not accepted")), None), "a line in the log"
+        )
+        assert f"may open {FEW} files" in line
+        assert ask(opened[0], HEALTH).content == b"ok\n"
+
+    until(lambda: answers(server) or None, "an answer")
+    assert len(lines_about(server, "not accepted")) == 1
+    assert lines_about(server, "out of system resource") == []
+
+
+def answers(server: Server) -> bool:
+    """Whether a new connection is answered; one may be accepted and closed."""
+    with server.connect() as connection:
+        connection.settimeout(1)
+        try:
+            connection.sendall(HEALTH)
+            return connection.recv(12) == b"HTTP/1.1 200"
+        except (ConnectionResetError, BrokenPipeError, TimeoutError):
+            return False

@@ -1,0 +1,132 @@
+"""What the head of a request must say before anything of it is done."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from support.refusals import refusal
+from support.server import Server
+from support.wire import ask, head, read_answers, send
+
+GET = "GET /healthz HTTP/1.1"
+POST = "POST /healthz HTTP/1.1"
+
+REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
+    "no host": ("BadRequest", "Host", [GET]),
+    "two hosts": ("BadRequest", "Host", [GET, "Host: a", "Host: b"]),
+    "one host twice": ("BadRequest", "Host", [GET, "Host: a", "Host: a"]),
+    "two hosts of HTTP/1.0": ("BadRequest", "Host", ["GET / HTTP/1.0", "Host: a", "Host: a"]),
+    "hosts in a list": ("BadRequest", "Host", [GET, "Host: a, b"]),
+    "a host with a path": ("BadRequest", "Host", [GET, "Host: a/b"]),
+    "a host with a user": ("BadRequest", "Host", [GET, "Host: user@a"]),
+    "a host with a scheme": ("BadRequest", "Host", [GET, "Host: http://a"]),
+    "a host with a blank": ("BadRequest", "Host", [GET, "Host: a b"]),
+    "a host of other letters": ("BadRequest", "Host", [GET, "Host: b\xfccher.example"]),
+    "a port that is no number": ("BadRequest", "Host", [GET, "Host: a:http"]),
+    "two ports": ("BadRequest", "Host", [GET, "Host: a:1:2"]),
+    "an address without brackets": ("BadRequest", "Host", [GET, "Host: ::1"]),
+    "an open bracket": ("BadRequest", "Host", [GET, "Host: [::1"]),
+    "no host beside a whole URL": ("BadRequest", "Host", ["GET http://a/healthz HTTP/1.1"]),
+    "a URL without a host": ("BadRequest", None, ["GET http:///healthz HTTP/1.1", "Host: a"]),
+    "a URL with a user": ("BadRequest", None, ["GET http://u@a/healthz HTTP/1.1", "Host: a"]),
+    "a URL of another scheme": ("BadRequest", None, ["GET ftp://a/healthz HTTP/1.1", "Host: a"]),
+    "a fragment": ("BadRequest", None, ["GET /healthz#x HTTP/1.1", "Host: a"]),
+    "HTTP/2": ("Request_HttpVersionNotSupported", None, ["GET / HTTP/2.0", "Host: a"]),
+    "the preface of HTTP/2": ("Request_HttpVersionNotSupported", None, ["PRI * HTTP/2.0"]),
+    "HTTP/3": ("Request_HttpVersionNotSupported", None, ["GET / HTTP/3.0", "Host: a"]),
+    "HTTP/9.9": ("Request_HttpVersionNotSupported", None, ["GET / HTTP/9.9", "Host: a"]),
+    "HTTP/0.9": ("Request_HttpVersionNotSupported", None, ["GET /healthz"]),
+    "a tunnel": ("BadRequest_MethodNotImplemented", None, ["CONNECT a:1 HTTP/1.1", "Host: a:1"]),
+    "gzip": (
+        "BadRequest_MethodNotImplemented",
+        "Transfer-Encoding",
+        [POST, "Host: a", "Transfer-Encoding: gzip, chunked"],
+    ),
+    "gzip in a header of its own": (
+        "BadRequest_MethodNotImplemented",
+        "Transfer-Encoding",
+        [POST, "Host: a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked"],
+    ),
+    "gzip alone": (
+        "BadRequest_MethodNotImplemented",
+        "Transfer-Encoding",
+        [POST, "Host: a", "Transfer-Encoding: gzip"],
+    ),
+    "chunks before gzip": (
+        "BadRequest",
+        None,
+        [POST, "Host: a", "Transfer-Encoding: chunked, gzip"],
+    ),
+    "chunks of HTTP/1.0": (
+        "BadRequest",
+        "Transfer-Encoding",
+        ["POST /healthz HTTP/1.0", "Transfer-Encoding: chunked"],
+    ),
+    "a blank before a colon": ("BadRequest", None, [GET, "Host: a", "A : b"]),
+    "a folded header": ("BadRequest", None, [GET, "Host: a", "A: b", " c"]),
+    "a NUL": ("BadRequest", None, [GET, "Host: a", "A: b\0c"]),
+    "a bare line end": ("BadRequest", None, [GET, "Host: a\nA: b"]),
+    "a bare carriage return": ("BadRequest", None, [GET, "Host: a", "A: b\rc"]),
+    "one length twice": ("BadRequest", None, [POST, "Host: a"] + ["Content-Length: 1"] * 2),
+    "a list of lengths": ("BadRequest", None, [POST, "Host: a", "Content-Length: 1, 1"]),
+    "a signed length": ("BadRequest", None, [POST, "Host: a", "Content-Length: +1"]),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_head_that_is_refused(what: str, server: Server) -> None:
+    """The connection ends, so that nothing after it can be taken for a request."""
+    code, target, lines = REFUSED[what]
+    refused = "\r\n".join([*lines, "", ""]).encode("latin-1")
+    with server.connect() as connection:
+        send(connection, head("GET", "/healthz", {}) + refused + head("GET", "/healthz", {}) * 2)
+        first, answer = read_answers(connection)
+
+    assert first.content == b"ok\n"
+    refusal(answer, code, target)
+    assert answer.headers["connection"] == "close"
+
+
+ANSWERED: Mapping[str, list[str]] = {
+    "a name": [GET, "Host: a.example"],
+    "a name and a port": [GET, "Host: a_b.example:8080"],
+    "an address": [GET, "Host: 127.0.0.1:80"],
+    "an address in brackets": [GET, "Host: [::1]:80"],
+    "escapes": [GET, "Host: b%C3%BCcher.example:"],
+    "an empty host": [GET, "Host:"],
+    "HTTP/1.0": ["GET /healthz HTTP/1.0"],
+    "HTTP/1.0 with a host": ["GET /healthz HTTP/1.0", "Host: a"],
+    "a whole URL": ["GET http://b.example:81/healthz HTTP/1.1", "Host: a"],
+    "a whole URL with a query": ["GET HTTPS://[::1]/healthz?x=y HTTP/1.1", "Host: a"],
+    "chunks": [GET, "Host: a", "Transfer-Encoding: Chunked"],
+}
+
+
+@pytest.mark.parametrize("what", ANSWERED)
+def test_a_head_that_is_in_order(what: str, server: Server) -> None:
+    body = b"0\r\n\r\n" if what == "chunks" else b""
+    with server.connect() as connection:
+        answer = ask(connection, "\r\n".join([*ANSWERED[what], "", ""]).encode() + body)
+
+    assert answer.content == b"ok\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [("GET", "http://a"), ("GET", "http://a?x=y"), ("OPTIONS", "*"), ("CONNECT", "/")],
+)
+def test_a_target_that_names_nothing_of_ours(method: str, target: str, server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, head(method, target, {}))
+
+    refusal(answer, "BadRequest_ResourceNotFound")
+
+
+def test_the_log_holds_nothing_that_a_refused_head_says(server: Server) -> None:
+    with server.connect() as connection:
+        answer = ask(connection, head("GET", "ftp://secret-target/?x", {"Host": "secret-host"}))
+    refusal(answer, "BadRequest")
+
+    log = server.log.read_text()
+    assert answer.headers["x-request-id"] in log
+    assert "secret-" not in log

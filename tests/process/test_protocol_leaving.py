@@ -1,0 +1,113 @@
+"""Clients that stop sending while they wait: some still read, and some have disconnected."""
+
+import socket
+
+import msgspec
+import pytest
+
+from support.client import record
+from support.databases import writes_held
+from support.office import Company
+from support.patience import until
+from support.server import Server
+from support.wire import head, read_answer, read_answers, send
+
+RECORDS = 2_000
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LOWERED = "tolower(" * 90 + "name" + ")" * 90
+SLOW = "$filter=" + " or ".join(f"{LOWERED} eq '{number}'" for number in range(15))
+"""A filter that computes for seconds over long names."""
+
+
+@pytest.fixture(scope="module")
+def company(server: Server) -> Company:
+    company = server.new_company()
+    company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 90} for n in range(RECORDS)))
+    return company
+
+
+def asked(server: Server, company: Company, query: str = "", method: str = "GET") -> bytes:
+    path = company.root.removeprefix(server.origin.root)
+    headers = {"Authorization": f"Bearer {company.token}", "Prefer": f"maxpagesize={RECORDS}"}
+    return head(method, f"{path}/shippingAgentsExt?{query.replace(' ', '%20')}", headers)
+
+
+def half_closed(server: Server, request: bytes) -> socket.socket:
+    """A connection whose client has asked, and sends no more."""
+    connection = server.connect()
+    send(connection, request)
+    connection.shutdown(socket.SHUT_WR)
+    return connection
+
+
+@pytest.mark.parametrize("query", ["", "$search=xx", "$filter=contains(name,'xx')", "$top=1"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_client_that_stops_sending_gets_its_answers(
+    count: int, query: str, server: Server, company: Company
+) -> None:
+    expected = company.get("shippingAgentsExt", query, {"Prefer": f"maxpagesize={RECORDS}"})
+    with half_closed(server, asked(server, company, query) * count) as connection:
+        answers = read_answers(connection)
+
+    assert expected.status_code == 200
+    assert [answer.content for answer in answers] == [expected.content] * count
+
+
+def test_a_client_of_http_1_0_gets_its_answer(server: Server) -> None:
+    with half_closed(server, b"GET /healthz HTTP/1.0\r\n\r\n") as connection:
+        (answer,) = read_answers(connection)
+
+    assert answer.content == b"ok\n"
+
+
+@pytest.mark.parametrize(
+    "begun", [b"GET /healthz HT", head("POST", "/api/companies", {"Content-Length": "9"}) + b"{"]
+)
+def test_a_request_that_breaks_off(begun: bytes, server: Server) -> None:
+    """It gets one answer: 400, or the one that needs no body."""
+    with half_closed(server, head("GET", "/healthz", {}) + begun) as connection:
+        first, last = read_answers(connection)
+
+    assert first.content == b"ok\n"
+    assert last.status_code in (400, 401)
+
+
+def test_a_client_that_stops_sending_waits_for_its_write(server: Server) -> None:
+    """Interim answers ask meanwhile whether it is still there."""
+    company = server.new_company()
+    path = company.root.removeprefix(server.origin.root)
+    body = msgspec.json.encode({"code": "A"})
+    headers = {
+        "Authorization": f"Bearer {company.token}",
+        "Content-Type": "application/json",
+        "Content-Length": f"{len(body)}",
+    }
+    request = head("POST", f"{path}/shippingAgentsExt", headers) + body
+    with (
+        writes_held(server.settings.database) as let_go,
+        half_closed(server, request) as connection,
+    ):
+        assert connection.recv(len(CONTINUE), socket.MSG_WAITALL) == CONTINUE
+        let_go()
+        answer = read_answer(connection)
+
+    assert record(answer, 201)["code"] == "A"
+
+
+def test_a_client_that_disconnects_ends_its_long_read(server: Server) -> None:
+    """The end of what it sends is all that arrives, until something is sent to it."""
+    company = server.new_company()
+    company.load(
+        "shippingAgentsExt", *({"code": f"{n}", "name": "x" * 4_000} for n in range(1_000))
+    )
+    half_closed(server, asked(server, company, SLOW)).close()
+
+    path = company.root.removeprefix(server.origin.root)
+    mark = f'"path":"{path}/shippingAgentsExt","status":'
+    line = until(lambda: line_with(server, mark), "a line about the read")
+    assert f"{mark}499" in line
+
+
+def line_with(server: Server, mark: str) -> str | None:
+    lines = server.log.read_text().splitlines()
+    return next((line for line in lines if mark in line), None)
