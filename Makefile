@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # Some tests run JavaScript: where there is no npm, they are skipped.
 NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 
-.PHONY: help install serve test check coverage bench docs migration lock clean
+.PHONY: help install serve test check format coverage bench docs migration lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -31,6 +31,10 @@ check: .venv/.check ## formatter, linter, type checker, house rules
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --quiet tests/house
 
+format: .venv/.check ## format the sources, sort their imports, and fix what the linter can fix
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
 coverage: .venv/.test $(NODE) ## the whole suite, and the lines that it does not reach
 	@$(BIN)/coverage run -m pytest $(ARGS)
 	@$(BIN)/coverage report
@@ -41,9 +45,10 @@ bench: .venv/.test ## the benchmark, with its figures as a table
 docs: .venv/.run ## generate docs/reference anew
 	@$(BIN)/python tools/reference.py docs/reference
 
-migration: .venv/.run ## generate a migration: make migration NAME='add the kind vendor'
+migration: .venv/.check ## generate a migration: make migration NAME='add the kind vendor'
 	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the kind vendor'" >&2; exit 1; }
 	@$(BIN)/python tools/new_migration.py "$(NAME)"
+	@$(BIN)/ruff format --quiet src/comptoir/store/migrations/versions
 
 # Each file is resolved within the pins of those before it, for every Python and platform at once.
 LOCK := $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3.11 \

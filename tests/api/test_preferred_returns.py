@@ -3,6 +3,8 @@
 import httpx
 import pytest
 
+from comptoir.catalog import MODEL
+from comptoir.edm.text import TEXT
 from support.client import record, tag_of
 from support.office import Company
 from support.samples import PATHS, SAMPLES, WRITABLE
@@ -10,17 +12,19 @@ from support.samples import PATHS, SAMPLES, WRITABLE
 MINIMAL = {"Prefer": "return=minimal", "If-Match": "*"}
 WHOLE = {"Prefer": "return=representation", "If-Match": "*"}
 
-CHANGING = {
-    "contactsExt": "city",
-    "itemReferencesExt": "description",
-    "campaignsExt": "statusCode",
-    "shippingAgentsExt": "name",
-    "unitsOfMeasureExt": "symbol",
-    "itemTranslationsExt": "description",
-    "itemsExt": "displayName",
-    "itemAttributeValuesExt": "value",
-    "itemAttributesExt": "name",
-}
+
+def free_texts(resource: str) -> list[str]:
+    """The text properties of a kind that any update may change."""
+    kind = MODEL.by_name[resource].type
+    fixed = {kind.key, *(name for rule in kind.unique for name in rule.properties)}
+    return [
+        each.name
+        for each in kind.properties
+        if each.type is TEXT and not each.required and each.name not in fixed
+    ]
+
+
+CHANGING = {resource: names[0] for resource in WRITABLE if (names := free_texts(resource))}
 """Resource to a field that may change."""
 
 
@@ -46,7 +50,7 @@ def test_a_create_may_be_answered_without_the_record(resource: str, company: Com
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-@pytest.mark.parametrize("resource", WRITABLE)
+@pytest.mark.parametrize("resource", CHANGING)
 def test_an_update_may_be_answered_without_the_record(
     resource: str, method: str, own_stock: Company
 ) -> None:

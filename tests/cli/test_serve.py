@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 
+import httpx
 import msgspec
 import pytest
 
@@ -27,10 +28,13 @@ def lines_of(process: Process) -> Iterator[str]:
         yield line.decode().rstrip("\n")
 
 
-def pasted(command: str) -> dict[str, str]:
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
-    record: dict[str, str] = msgspec.json.decode(ended.stdout)
-    return record
+def pasted(lines: list[str]) -> list[dict[str, str]]:
+    """The answers to the commands that a quickstart prints, pasted into a shell as they are."""
+    first = next(at for at, line in enumerate(lines) if "TOKEN=" in line)
+    script = "\n".join([*lines[first:], ""])
+    ended = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
+    assert ended.stderr == b""
+    return [msgspec.json.decode(line) for line in ended.stdout.splitlines()]
 
 
 def ready_lines(process: Process) -> list[str]:
@@ -38,7 +42,7 @@ def ready_lines(process: Process) -> list[str]:
     lines: list[str] = []
     for line in lines_of(process):
         lines.append(line)
-        if "-X PATCH" in line:
+        if line.endswith("}'"):
             break
     return lines
 
@@ -65,9 +69,8 @@ def test_a_quickstart_prints_what_works_when_pasted(migrated: Command) -> None:
     for name in ("first", "second"):
         with migrated.started("serve", "--port", "0", "--quickstart") as process:
             lines = ready_lines(process)
-            companies.add(next(line for line in lines if line.startswith("Company:")).split()[1])
-            read, update = [line for line in lines if line.startswith("curl ")]
-            before, after = pasted(read), pasted(update)
+            companies.add(next(line for line in lines if line.startswith("COMPANY=")))
+            before, after = pasted(lines)
             assert before["id"] == after["id"]
             assert after["displayName"] == "Renamed by curl"
             assert after["searchName"] == "RENAMED BY CURL"
@@ -83,3 +86,15 @@ def test_an_interrupted_quickstart_is_completed(migrated: Command) -> None:
     migrated.done("company", "create", "Comptoir Sample")
     with migrated.started("serve", "--port", "0", "--quickstart") as process:
         assert any("-X PATCH" in line for line in ready_lines(process))
+
+
+def test_a_quickstart_is_short_and_names_the_documentation(migrated: Command) -> None:
+    migrated.done("sample", "--company-name", "Comptoir Sample")
+    with migrated.started("serve", "--port", "0", "--quickstart") as process:
+        lines = ready_lines(process)
+        (token,) = [line for line in lines if "eyJ" in line]
+        assert token.startswith("export TOKEN=eyJ")
+        assert [line for line in lines if len(line) > 100 and line != token] == []
+        assert len(lines) <= 12
+        (docs,) = [line.split()[-1] for line in lines if line.endswith("/docs")]
+        assert httpx.get(docs).status_code == 200

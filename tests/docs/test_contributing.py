@@ -1,5 +1,6 @@
 """A kind is added and changed as CONTRIBUTING says: one file, a migration, the reference."""
 
+import filecmp
 import os
 import shutil
 import sqlite3
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from docs.pages import ROOT
+from support.programs import finished, needed, needed_module
 
-VENDORS = '''"""The vendors: whom the company buys from."""
+REHEARSALS = '''"""The rehearsals: a kind that only this test adds."""
 
 from comptoir.edm.entity import EntityType, Property, UniqueRule
 from comptoir.edm.model import EntitySet
@@ -19,24 +21,68 @@ from comptoir.edm.scalar import GUID
 from comptoir.edm.temporal import DATE
 from comptoir.edm.text import CODE
 
-VENDOR = EntityType(
-    name="vendor",
-    description="Who sells to the company.",
+REHEARSAL = EntityType(
+    name="rehearsal",
+    description="A performance without an audience.",
     properties=(
         Property("id", GUID, "The record's key."),
-        Property("number", CODE, "The vendor's number.", required=True),
+        Property("number", CODE, "The rehearsal's number.", required=True),
     ),
     unique=(UniqueRule(("number",)),),
 )
 
-ENTITY_SET = EntitySet("vendorsExt", VENDOR)
+ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
 '''
-SINCE = '        Property("since", DATE, "The first day of business."),\n'
+SINCE = '        Property("since", DATE, "The first day."),\n'
+RICH = """'''The rehearsals: a kind that only this test adds.'''
+from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
+from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.number import DECIMAL, INT32
+from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.model import EntitySet
+REHEARSAL = EntityType(
+    name="rehearsal", description="A performance without an audience.",
+    properties=(
+        Property("id", GUID, "The record's key."),
+        Property("number", CODE, "The rehearsal's number.", required=True),
+        Property("displayName", TEXT, "The name to show."),
+        Property("agentCode", CODE, "The agent that brings the scenery."),
+        Property("seats", INT32, "How many may watch."),
+        Property("price", DECIMAL, "What a seat costs."),
+        Property("since", DATE, "The first day."),
+        Property("open", BOOLEAN, "Whether seats are left."),
+        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True)),
+    unique=(UniqueRule(("number",)),),
+    navigation=(NavigationProperty("agent", "shippingAgentsExt", ("agentCode", "code"),
+        "The agent that brings the scenery.", collection=False),))
+
+ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
+"""
+"""The same kind with a property of each usual type and a relation, as it is typed in haste."""
+SUITES = (
+    "tests/api/test_paths.py",
+    "tests/api/test_preferred_returns.py",
+    "tests/api/test_replacing.py",
+    "tests/api/test_search.py::test_every_text_property_of_every_kind_is_searched",
+    "tests/cli/test_dump.py",
+    "tests/cli/test_sample.py",
+    "tests/contract/test_openapi.py",
+    "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",
+    "tests/house",
+    "tests/kinds/test_schema.py",
+    "tests/metadata",
+    "tests/samples/test_company.py",
+    "tests/samples/test_model.py",
+)
+"""Suites that say something of every kind: what is missing for a new one shows in them."""
+CHOSEN = "not postgres and not negative and (rehearsals or not Ext] and not Ext-)"
+"""Of the tests of a kind, those of the new one; the suite itself runs the others."""
 MIGRATE = """
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migrate import migrate
-print(migrate(Settings(database="sqlite:///vendors.db"), MODEL))
+print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 """
 
 
@@ -79,33 +125,91 @@ def served(written: str) -> str:
 
 
 def test_a_kind_is_one_file_and_its_migration(repository: Path) -> None:
-    declaration = repository / "src" / "comptoir" / "catalog" / "vendors.py"
-    declaration.write_text(VENDORS)
+    declaration = repository / "src" / "comptoir" / "catalog" / "rehearsals.py"
+    declaration.write_text(REHEARSALS)
     last = max(versions(repository).glob("0*.py")).read_text()
-    added = revision(repository, "add the kind vendor")
+    added = revision(repository, "add the kind rehearsal")
     assert added.count("op.create_table(") == 1
-    assert "'ux_vendorsExt_0'" in added
+    assert "'ux_rehearsalsExt_0'" in added
     first = python(repository, "-c", MIGRATE)
-    with sqlite3.connect(repository / "vendors.db") as database:
-        database.execute("INSERT INTO vendorsExt VALUES ('company', 1, 'key', 'V1')")
+    with sqlite3.connect(repository / "rehearsals.db") as database:
+        database.execute("INSERT INTO rehearsalsExt VALUES ('company', 1, 'key', 'V1')")
     database.close()
 
-    declaration.write_text(VENDORS.replace("    ),\n    unique", f"{SINCE}    ),\n    unique"))
-    expanded = revision(repository, "vendors have a first day")
+    declaration.write_text(REHEARSALS.replace("    ),\n    unique", f"{SINCE}    ),\n    unique"))
+    expanded = revision(repository, "rehearsals have a first day")
     assert "op.create_table(" not in expanded
     assert served(expanded) == served(added) == served(last)
     assert python(repository, "-c", MIGRATE) > first
-    with sqlite3.connect(repository / "vendors.db") as database:
-        rows = database.execute("SELECT * FROM vendorsExt").fetchall()
+    with sqlite3.connect(repository / "rehearsals.db") as database:
+        rows = database.execute("SELECT * FROM rehearsalsExt").fetchall()
     database.close()
     assert rows == [("company", 1, "key", "V1", "0001-01-01")]
     assert "    pass\n" in revision(repository, "nothing")
 
-    declaration.write_text(VENDORS)
-    contracted = revision(repository, "vendors have no first day")
+    declaration.write_text(REHEARSALS)
+    contracted = revision(repository, "rehearsals have no first day")
     assert served(contracted) > served(expanded)
     assert f"\nrevision = {served(contracted)}\n" in contracted
     python(repository, "-c", MIGRATE)
 
     python(repository, "tools/reference.py", "pages")
-    assert "\n## vendorsExt\n" in (repository / "pages" / "kinds.md").read_text()
+    assert "\n## rehearsalsExt\n" in (repository / "pages" / "kinds.md").read_text()
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """The whole repository, to be written to, with the packages that are installed here."""
+    kept_out = (".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis")
+    shutil.copytree(ROOT, tmp_path / "clone", ignore=shutil.ignore_patterns(*kept_out))
+    (tmp_path / "clone" / ".venv").symlink_to(sys.prefix)
+    return tmp_path / "clone"
+
+
+def make(clone: Path, *arguments: str) -> None:
+    # without -o, make would install into the packages that this very test runs with
+    installed = [f"-o.venv/.{layer}" for layer in ("run", "test", "check")]
+    finished(
+        ["make", "-C", str(clone), *installed, *arguments],
+        {"PYTHONPATH": str(clone / "src")},
+        60,
+    )
+
+
+def module(clone: Path, *arguments: str) -> None:
+    """Run a module of Python, with the sources of the clone."""
+    there = ["env", "-C", str(clone), f"PYTHONPATH={clone / 'src'}"]
+    finished([*there, sys.executable, "-m", *arguments], {}, 200)
+
+
+def changed(clone: Path) -> set[str]:
+    """The files that differ from those of the repository, or are not in it."""
+    found = set()
+    for path in clone.rglob("*"):
+        name = path.relative_to(clone)
+        if "__pycache__" in name.parts or name.parts[0] in (".venv", ".ruff_cache"):
+            continue
+        mine = ROOT / name
+        if path.is_file() and not (mine.is_file() and filecmp.cmp(path, mine, shallow=False)):
+            found.add(name.as_posix())
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_a_new_kind_needs_the_files_that_the_page_names_and_no_others(clone: Path) -> None:
+    """And then the checks pass, and so do the tests that speak of every kind."""
+    needed("make", "make")
+    needed_module("ruff", "ruff, by `make check`")
+    (clone / "src" / "comptoir" / "catalog" / "rehearsals.py").write_text(RICH)
+    make(clone, "migration", "NAME=add the kind rehearsal")
+    written = max(versions(clone).glob("0*.py")).relative_to(clone).as_posix()
+    module(clone, "ruff", "format", "--check", written)
+    make(clone, "format", "docs")
+    assert changed(clone) == {
+        "src/comptoir/catalog/rehearsals.py",
+        "docs/reference/kinds.md",
+        written,
+    }
+    module(clone, "ruff", "format", "--check", ".")
+    module(clone, "ruff", "check", ".")
+    module(clone, "pytest", "-q", "-k", CHOSEN, *SUITES)

@@ -12,7 +12,7 @@ from house import rules
 from house.rules import Source, Violation
 
 ROOT = Path(__file__).parents[2]
-NEVER_KEPT = {".git", ".venv", "data", "build", "dist", "__pycache__"}
+NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycache__"}
 
 # "module:function" or "module", and why it has to be. An entry that nothing needs fails too.
 BLIND_EXCEPTS: Mapping[str, str] = {

@@ -142,7 +142,7 @@ def test_the_pairs_are_for_filters_alone() -> None:
 @SETS
 def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySet) -> None:
     expanded = member(of_set(entity_set), f"{CAPABILITIES}.ExpandRestrictions")
-    related = entity_set.name in ("companies", "contactsExt", "customersExt", "itemsExt")
+    related = bool(entity_set.type.navigation) or not entity_set.per_company
     assert expanded == ({"Expandable": True, "MaxLevels": 3} if related else {"Expandable": False})
     tracked = member(of_set(entity_set), f"{CAPABILITIES}.ChangeTracking")["Supported"]
     assert tracked is (entity_set.name not in ("companies", "filteredItemAttributesExt"))

@@ -11,7 +11,7 @@ from comptoir.samples import SampleSize, SampleTable, sample_company
 from support.effort import IN_CI
 
 CHUNK = 10_000
-KINDS = [each.name for each in MODEL.stored]
+KINDS = [table.entity_set for table in sample_company(SampleSize.SMALL)]
 
 
 def table_of(entity_set: str, size: SampleSize, seed: int) -> SampleTable:

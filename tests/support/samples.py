@@ -1,7 +1,16 @@
-"""One record of every kind with no field at its default, and what else the scenarios stand on."""
+"""One record of every kind with no field at its default, and the ids that the scenarios use.
+
+The kinds of the interface have records written here, since the scenarios name their values. Any
+other kind of the catalog gets a record made from its declaration.
+"""
 
 from collections.abc import Mapping
+from uuid import NAMESPACE_OID, uuid5
 
+from comptoir.catalog import MODEL
+from comptoir.edm.entity import Computed, Property
+from comptoir.edm.model import EntitySet
+from comptoir.edm.text import Base64Text
 from support.client import Record
 
 CONTACT = "11111111-1111-4111-8111-111111111111"
@@ -20,7 +29,7 @@ UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
 
 _REFERRED = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbb"
 
-SAMPLES: Mapping[str, Record] = {
+_WRITTEN: Mapping[str, Record] = {
     "contactsExt": {
         "id": CONTACT,
         "number": "KT000101",
@@ -178,23 +187,53 @@ SAMPLES: Mapping[str, Record] = {
         "unitOfMeasure": "RAL",
     },
 }
+OF_THE_INTERFACE = tuple(_WRITTEN)
+"""The resources of the kinds that the interface names or needs."""
+
+_VALUES: Mapping[str, str | int | float | bool] = {
+    "Edm.Boolean": True,
+    "Edm.Date": "2024-02-29",
+    "Edm.DateTimeOffset": "2024-03-01T10:20:30.456Z",
+    "Edm.Decimal": 12.5,
+    "Edm.Int32": 7,
+}
+
+
+def _value(entity_set: EntitySet, each: Property) -> str | int | float | bool:
+    """A value for a property, other than the default; no other text property has the same."""
+    place = f"{entity_set.name}.{each.name}."
+    if each.type.edm_name == "Edm.Guid":
+        return str(uuid5(NAMESPACE_OID, place))
+    if isinstance(each.type, Base64Text):
+        return "PGI+RGVzazwvYj4="
+    return _VALUES.get(each.type.edm_name, place)
+
+
+def _made(entity_set: EntitySet) -> Record:
+    """A record made from the declaration of its kind."""
+    kind = entity_set.type
+    found = {each.name: _value(entity_set, each) for each in kind.properties}
+    for each in kind.derivations:
+        if isinstance(each, Computed):
+            found[each.target] = each.rule(str(found[each.source]))
+    return found
+
+
+SAMPLES: Mapping[str, Record] = {
+    **_WRITTEN,
+    **{each.name: _made(each) for each in MODEL.stored if each.name not in _WRITTEN},
+}
 """Resource to a record."""
 
-PATHS: Mapping[str, str] = {
-    "contactsExt": f"contactsExt({CONTACT})",
-    "customersExt": f"customersExt({CUSTOMER})",
-    "itemReferencesExt": f"itemReferencesExt({ITEM_REFERENCE})",
-    "campaignsExt": f"campaignsExt({CAMPAIGN})",
-    "shippingAgentsExt": f"shippingAgentsExt({SHIPPING_AGENT})",
-    "unitsOfMeasureExt": "unitsOfMeasureExt('PCS')",
-    "salesPricesExt": "salesPricesExt(17)",
-    "itemTranslationsExt": f"itemTranslationsExt({ITEM_TRANSLATION})",
-    "itemsExt": f"itemsExt({ITEM})",
-    "itemAttributeValuesExt": f"itemAttributeValuesExt({ITEM_ATTRIBUTE_VALUE})",
-    "ItemProductTextLongContentsExt": f"ItemProductTextLongContentsExt({ITEM_TEXT})",
-    "itemAttributesExt": f"itemAttributesExt({ITEM_ATTRIBUTE})",
-}
+
+def _path(entity_set: EntitySet) -> str:
+    key = entity_set.type.key_property
+    text = str(SAMPLES[entity_set.name][key.name])
+    return f"{entity_set.name}('{text}')" if key.type.quoted else f"{entity_set.name}({text})"
+
+
+PATHS: Mapping[str, str] = {name: _path(MODEL.by_name[name]) for name in SAMPLES}
 """Resource to the address of its sample."""
 
-READ_ONLY = ("customersExt", "salesPricesExt", "ItemProductTextLongContentsExt")
-WRITABLE = tuple(resource for resource in SAMPLES if resource not in READ_ONLY)
+READ_ONLY = tuple(name for name in SAMPLES if MODEL.by_name[name].read_only)
+WRITABLE = tuple(name for name in SAMPLES if name not in READ_ONLY)

@@ -1,6 +1,7 @@
 """Assembles the subcommands, and says in one line what went wrong."""
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -9,25 +10,31 @@ from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
 from comptoir import __version__
 from comptoir.cli import changes, company, copy, dump, load, migrate, sample, serve, token
+from comptoir.cli.help import Command, Group
 from comptoir.cli.running import Interrupted
 from comptoir.errors import OperatorError, Refusal
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The status after an interrupt, as shells have it."""
 
 app = typer.Typer(
     name="comptoir",
     help="A self-hosted service for the business records of an ERP.",
+    cls=Group,
+    rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
 )
-app.command("serve")(serve.serve)
-app.command("migrate")(migrate.migrate)
+app.command("serve", cls=Command)(serve.serve)
+app.command("migrate", cls=Command)(migrate.migrate)
 app.add_typer(company.app)
-app.command("load")(load.load)
-app.command("dump")(dump.dump)
-app.command("copy")(copy.copy)
-app.command("changes")(changes.changes)
-app.command("token")(token.token)
-app.command("sample")(sample.sample)
+app.command("load", cls=Command)(load.load)
+app.command("dump", cls=Command)(dump.dump)
+app.command("copy", cls=Command)(copy.copy)
+app.command("changes", cls=Command)(changes.changes)
+app.command("token", cls=Command)(token.token)
+app.command("sample", cls=Command)(sample.sample)
 
 
 def _version(wanted: bool) -> None:
@@ -50,7 +57,10 @@ def root(
 def main() -> None:
     """Run the command; exits with a status that is not 0 after an error in one line."""
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="comptoir", standalone_mode=False)
+        if status == INTERRUPTED:
+            # typer's own word for it
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except NoArgsIsHelpError:
         status = 2
@@ -58,8 +68,10 @@ def main() -> None:
         status = _said(f"{' '.join(fault.format_message().split())} Try --help.")
     except (OperatorError, Refusal) as fault:
         status = _said(" ".join(str(fault).split()))
-    except (typer.Abort, KeyboardInterrupt, Interrupted):
-        status = _said("interrupted.")
+    except Interrupted as end:
+        status = _said(str(end), 128 + end.number)
+    except (typer.Abort, KeyboardInterrupt):
+        status = _said("interrupted.", INTERRUPTED)
     except BrokenPipeError:
         # nobody reads what is printed any more, so nobody is told
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,6 +79,6 @@ def main() -> None:
     sys.exit(status)
 
 
-def _said(fault: str) -> int:
+def _said(fault: str, status: int = 1) -> int:
     sys.stderr.write(f"comptoir: {fault}\n")
-    return 1
+    return status

@@ -5,6 +5,7 @@ import socket
 from datetime import timedelta
 from http.client import HTTPConnection, HTTPException
 from threading import Thread
+from urllib.parse import urljoin
 from uuid import uuid4
 
 import msgspec
@@ -23,10 +24,9 @@ from comptoir.samples import SampleSize
 _LAST_FILLED = "salesPricesExt"
 _TOKEN_LIVES = timedelta(hours=24)
 _PATIENCE_SECONDS = 60
-_CURL = ("curl", "-sS", "-w", "\\n")
 
 
-class _Contact(msgspec.Struct):
+class Contact(msgspec.Struct):
     """What the commands to paste need of a contact."""
 
     id: str
@@ -34,12 +34,12 @@ class _Contact(msgspec.Struct):
 
 
 class _Contacts(msgspec.Struct):
-    value: list[_Contact]
+    value: list[Contact]
 
 
 def sample_company_id(settings: Settings) -> str:
     """The id of the sample company in an up-to-date database; it is made on first use."""
-    return run(lambda: _find_or_fill(settings))
+    return run(lambda: _find_or_fill(settings), resumes=True)
 
 
 async def _find_or_fill(settings: Settings) -> str:
@@ -89,29 +89,20 @@ def _announce(settings: Settings, host: str, port: int, company_id: str, token: 
         return
     finally:
         connection.close()
-    typer.echo(f"Base URL: {settings.base_url}")
-    typer.echo(f"Company:  {company_id} ({SAMPLE_NAME})")
-    typer.echo(f"Token, valid for 24 hours:\n{token}")
+    typer.echo(f"Documentation: {urljoin(settings.base_url, '/docs')}\n")
+    typer.echo("Paste this into another terminal. The token is valid for 24 hours.")
+    typer.echo(f"export TOKEN={token}")
+    typer.echo(f"BASE={shlex.quote(settings.base_url)}")
+    typer.echo(f"COMPANY={company_id}")
+    typer.echo('AUTH="Authorization: Bearer $TOKEN"')
     for contact in found.value:
-        url = f"{settings.base_url}{contacts}({contact.id})"
-        typer.echo(f"\nRead a contact:\n{read_command(url, token)}")
-        typer.echo(f"\nUpdate it:\n{update_command(url, token, contact.tag)}")
+        typer.echo(commands(contact))
 
 
-def read_command(url: str, token: str) -> str:
-    """A command for the shell that reads a record."""
-    return shlex.join([*_CURL, "-H", f"Authorization: Bearer {token}", url])
-
-
-def update_command(url: str, token: str, tag: str) -> str:
-    """A command for the shell that updates the record, if it still has this tag."""
-    return shlex.join(
-        [
-            *(*_CURL, "-X", "PATCH"),
-            *("-H", f"Authorization: Bearer {token}"),
-            *("-H", "Content-Type: application/json"),
-            *("-H", f"If-Match: {tag}"),
-            *("-d", '{"displayName": "Renamed by curl"}'),
-            url,
-        ]
-    )
+def commands(contact: Contact) -> str:
+    """Commands for the shell that read a contact, and update it if it still has its tag."""
+    if_match = shlex.quote(f"If-Match: {contact.tag}")
+    return rf"""CONTACT="$BASE/companies($COMPANY)/contactsExt({contact.id})"
+curl -sS -w '\n' -H "$AUTH" "$CONTACT"
+curl -sS -w '\n' -X PATCH -H "$AUTH" "$CONTACT" -H {if_match} \
+  -H 'Content-Type: application/json' -d '{{"displayName": "Renamed by curl"}}'"""

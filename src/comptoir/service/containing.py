@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import msgspec
 
@@ -97,20 +98,21 @@ class Container:
             blocks = gathered(blocks, expander.block)
         pieces: list[bytes] = []
         size = 0
-        async for rows in blocks:
-            if size >= room:
-                following.end_here()
-                break
-            fitting = following.fitting(rows)
-            extras = await expander.extras(fitting) if expansion.inner else ()
-            for start in range(0, len(fitting), PIECE):
-                end = start + PIECE
-                piece = writer.slice(fitting[start:end], extras[start:end])
-                size += len(piece)
-                pieces.append(piece)
-                await asyncio.sleep(0)
-            following.pass_by(fitting, rows)
-            self._given += len(fitting)
+        async with aclosing(blocks):
+            async for rows in blocks:
+                if size >= room:
+                    following.end_here()
+                    break
+                fitting = following.fitting(rows)
+                extras = await expander.extras(fitting) if expansion.inner else ()
+                for start in range(0, len(fitting), PIECE):
+                    end = start + PIECE
+                    piece = writer.slice(fitting[start:end], extras[start:end])
+                    size += len(piece)
+                    pieces.append(piece)
+                    await asyncio.sleep(0)
+                following.pass_by(fitting, rows)
+                self._given += len(fitting)
         return following.link, b"".join((b"[", *pieces, b"]"))
 
 
