@@ -24,9 +24,10 @@ from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.stock import Stock
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Reads
+from comptoir.store.protocol import Reads, Renewed
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
+from comptoir.store.watermarks import Watermarks
 
 COMMAND_SECONDS = 20.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
@@ -61,7 +62,10 @@ class PostgresStore(StatementStore):
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
-        transactions = Transactions(self._writes, statements, lock_seconds=settings.lock_seconds)
+        self.watermarks = Watermarks()
+        transactions = Transactions(
+            self._writes, statements, self.watermarks, lock_seconds=settings.lock_seconds
+        )
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
         self._stock = Stock(patient)
@@ -74,8 +78,13 @@ class PostgresStore(StatementStore):
             return self
         primary = self._pool_reader
         nearest = ReplicaReader(self._replica, primary, company, seen)
-        near = NearReader(nearest, primary, self._noted)
+        near = NearReader(nearest, primary, partial(self._confirm, company), self._noted)
         return NearReads(self._statements, near, self._following.searched)
+
+    async def _confirm(self, company: Company) -> None:
+        """Raise `Renewed` unless the primary has a company, and under the same incarnation."""
+        if await self.company(company.id) != company:
+            raise Renewed(company.id)
 
     @override
     async def take_stock(self, tables: Sequence[str]) -> None:
