@@ -29,6 +29,7 @@ from comptoir.store.postgres.store import PostgresStore
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.urls import is_postgres
+from comptoir.store.watermark_file import WatermarkFile, WatermarkKeeper
 
 PARENT_SECONDS = 1.0
 """How often a worker looks whether the process that started it is still there."""
@@ -64,6 +65,7 @@ class Application:
         self._metrics = Metrics()
         self._journal = Journal(RequestLog(settings.log_level), self._metrics)
         self._store: Store | None = None
+        self._keeper: WatermarkKeeper | None = None
         self._edge: Edge | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,6 +80,8 @@ class Application:
         settings = self._settings
         self._store = open_store(settings, self._model, self._metrics.count_replica_read)
         self._metrics.watch(self._store.condition)
+        self._keeper = WatermarkKeeper(self._store.watermarks, WatermarkFile(Path(settings.keys)))
+        self._keeper.start()
         service = Service(self._model, self._store, settings)
         api = Api(service, Authenticator(self._verifier), settings)
         self._edge = Edge(
@@ -92,6 +96,8 @@ class Application:
         """Finish the writes that were accepted, and close the store."""
         if self._store is not None:
             await self._store.close()
+        if self._keeper is not None:
+            await self._keeper.stop()
         self._journal.flush()
 
     async def _live(self, receive: Receive, send: Send) -> None:

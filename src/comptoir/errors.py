@@ -200,6 +200,13 @@ DATABASE_NOT_READY = ErrorKind(
     "The database lacks tables or rights that the service needs; nothing was changed.",
     "Send the request again when whoever runs the service has run `comptoir migrate`.",
 )
+DATABASE_OLDER = ErrorKind(
+    "Internal_DatabaseOlder",
+    503,
+    "The database has lost changes that the service has acknowledged, as after a failover; nothing "
+    "was changed.",
+    "Send the request again when the operator has run `comptoir company renew`.",
+)
 DATABASE_READ_ONLY = ErrorKind(
     "Internal_DatabaseReadOnly",
     503,
@@ -243,6 +250,7 @@ ERROR_TABLE: tuple[ErrorKind, ...] = (
     DATABASE_BUSY,
     DATABASE_FULL,
     DATABASE_NOT_READY,
+    DATABASE_OLDER,
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
     HTTP_VERSION_NOT_SUPPORTED,

@@ -44,7 +44,7 @@ def test_every_change_comes_once_and_in_order(ready: Command, desk: Desk) -> Non
     assert numbers(every) == list(range(1, 2_501))
     rest = ready.done("changes", "--company", COMPANY, "--since", "2498").out.encode().splitlines()
     assert rest == every[2_498:]
-    assert ready.done("changes", "--company", COMPANY, "--since", "9999").out == ""
+    assert ready.done("changes", "--company", COMPANY, "--since", "2500").out == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -59,6 +59,25 @@ def test_following_tells_what_comes_and_ends_cleanly(
         process.send_signal(number)
         assert process.wait() == 0
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
+
+
+def test_a_reader_who_is_ahead_of_the_log_is_told_that_changes_were_lost(
+    ready: Command, desk: Desk
+) -> None:
+    load_items(desk, 1, 2)
+    fault = ready.fault("changes", "--company", COMPANY, "--since", "3")
+    assert "ends at change 2, before --since 3" in fault
+
+
+def test_following_ends_with_an_error_when_the_company_is_renewed(
+    ready: Command, desk: Desk
+) -> None:
+    load_items(desk, 1, 1)
+    with ready.started("changes", "--company", COMPANY, "--follow") as process:
+        read(process, 1)
+        ready.done("company", "renew", COMPANY)
+        assert process.wait() == 1
+        assert b"was renewed" in process.stderr.read()
 
 
 def test_following_ends_when_nobody_reads_any_more(ready: Command, desk: Desk) -> None:

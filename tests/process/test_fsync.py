@@ -14,6 +14,7 @@ from support.client import record, tag_of
 from support.databases import ON_SQLITE
 from support.patience import until
 from support.programs import needed
+from support.traces import ended
 
 UPDATES = 10
 _CALLS = "read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,fsync,fdatasync"
@@ -43,13 +44,6 @@ def events(trace: str) -> Iterator[str]:
             yield "received"
         elif '"HTTP/1.1 200' in call:
             yield "answered"
-
-
-def ended(trace: Path, process: int) -> str | None:
-    """The trace, once it shows the end of the process."""
-    text = trace.read_text(errors="replace")
-    end = re.search(rf"^{process} +\+\+\+ (exited|killed)", text, re.MULTILINE)
-    return text if end is not None else None
 
 
 @ON_SQLITE

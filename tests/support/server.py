@@ -26,14 +26,14 @@ START_SECONDS = 30
 STOP_SECONDS = 10
 """Within this a stop must have ended, whatever was under way."""
 
-COMMAND = ("serve", "--port", "0")
 _GREETING = "Serving "
 
 
 class Server:
-    """`comptoir serve` on a free port over one database; a `Carrier`.
+    """`comptoir serve` over one database; a `Carrier`.
 
-    What it logs goes to the file `log`. Starting anew after a kill serves the same database.
+    On port 0 each start takes a free one. What it logs goes to the file `log`. Starting anew after
+    a kill serves the same database.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class Server:
         folder: Path,
         workers: int = 1,
         wrapper: Sequence[str] = (),
+        port: int = 0,
     ) -> None:
+        self._command = ("serve", "--port", str(port))
         self.settings = replace(settings, workers=workers)
         self.tokens = Tokens(settings)
         self.log = folder / "server.log"
@@ -60,14 +62,14 @@ class Server:
             environment = _environment(self.settings)
             if self._wrapper:
                 self._started = subprocess.Popen(
-                    [*self._wrapper, sys.executable, "-m", "comptoir", *COMMAND],
+                    [*self._wrapper, sys.executable, "-m", "comptoir", *self._command],
                     env=environment,
                     stdout=subprocess.PIPE,
                     stderr=log,
                     start_new_session=True,
                 )
             else:
-                self._started = Process(COMMAND, environment, Path(), errors=log, alone=True)
+                self._started = Process(self._command, environment, Path(), errors=log, alone=True)
         assert self._process.stdout is not None
         greeting = self._process.stdout.readline().decode().rstrip("\n")
         assert greeting.startswith(_GREETING), self.log.read_text()

@@ -21,6 +21,7 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings, environment_name
+from comptoir.errors import OperatorError
 from comptoir.store.ledger import Change
 
 POLL_SECONDS = 0.5
@@ -56,6 +57,7 @@ def changes(
     """Print a company's change log as NDJSON: each change once, in the order of the numbers.
 
     A change names the record and says what was done to it; it does not tell the record's content.
+    With `--follow`, a renewal of the company ends the command with an error.
     """
     settings = database_settings(database, config)
     company_id = guid(company)
@@ -70,6 +72,12 @@ def changes(
 async def _print_changes(settings: Settings, company_id: str, since: int, *, follow: bool) -> None:
     async with opened(settings) as store:
         company = await known_company(store, company_id)
+        last = await store.position(company)
+        if since > last:
+            raise OperatorError(
+                f"the change log of the company {company_id} ends at change {last}, before --since "
+                f"{since}: changes were lost, as after a restore. Begin again with --since 0."
+            )
         with suppress(asyncio.CancelledError):
             while True:
                 found = await store.changes(company, since, _AT_A_TIME)
@@ -80,6 +88,11 @@ async def _print_changes(settings: Settings, company_id: str, since: int, *, fol
                     return
                 else:
                     await asyncio.sleep(POLL_SECONDS)
+                    if await known_company(store, company_id) != company:
+                        raise OperatorError(
+                            f"the company {company_id} was renewed, since its database may have "
+                            "lost changes. Begin again with --since 0."
+                        )
 
 
 def _print(found: Sequence[Change]) -> None:

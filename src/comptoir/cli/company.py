@@ -1,5 +1,7 @@
-"""`comptoir company`: make companies, and list them."""
+"""`comptoir company`: make companies, list them, and renew them after a restore."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Annotated
 from uuid import uuid4
 
@@ -8,7 +10,14 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.help import Command, Group
-from comptoir.cli.running import database_settings, guid, need_database, opened, run
+from comptoir.cli.running import (
+    database_settings,
+    guid,
+    known_company,
+    need_database,
+    opened,
+    run,
+)
 from comptoir.config import Settings
 from comptoir.edm.primitive import ValueFault
 from comptoir.edm.text import TEXT
@@ -18,14 +27,14 @@ from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, defa
 from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
-from comptoir.store.protocol import Store
+from comptoir.store.protocol import KNOWN_SECONDS, Store
 
 PAGE = 1_000
 """How many companies are asked for at a time."""
 
 app = typer.Typer(
     name="company",
-    help="Make companies, and list them. Every record belongs to one.",
+    help="Make companies, list them, and renew them after a restore. Every record belongs to one.",
     cls=Group,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -61,6 +70,36 @@ def list_companies(*, database: options.Database = None, config: options.Config 
     need_database(settings)
     for name, company_id in run(lambda: _listed(settings)):
         typer.echo(f"{name} {company_id}")
+
+
+@app.command()
+def renew(
+    company_ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID…", help="The companies' ids, as `comptoir company list` prints them."
+        ),
+    ] = None,
+    *,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="Renew all companies of the database."),
+    ] = False,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Invalidate the entity tags, delta links and Consistency-Tokens of companies.
+
+    Run it first thing after a backup was restored, and after a standby was promoted that may have
+    lost changes: the numbers of lost changes are given again, and what clients keep of them would
+    match other contents. Records and the change log stay as they are. Services may be running.
+    """
+    settings = database_settings(database, config)
+    wanted = list(dict.fromkeys([guid(each) for each in company_ids or ()]))
+    if bool(wanted) == every:
+        raise OperatorError("name the companies to renew by their ids, or all of them by --all.")
+    need_database(settings)
+    run(lambda: _renew(settings, wanted))
 
 
 def checked_name(name: str) -> None:
@@ -108,6 +147,18 @@ async def all_companies(store: Store) -> list[tuple[str, str]]:
 async def _create(settings: Settings, company_id: str, name: str) -> None:
     async with opened(settings) as store:
         await new_company(store, company_id, name)
+
+
+async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
+    async with opened(settings) as store:
+        for company_id in wanted:
+            await known_company(store, company_id)
+        names = {company_id: name for name, company_id in await all_companies(store)}
+        for company_id in wanted or names:
+            number = await store.renew(company_id)
+            typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
+        # from then on, no service reads by the incarnations of before
+        await asyncio.sleep(KNOWN_SECONDS)
 
 
 async def _listed(settings: Settings) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,16 +15,23 @@ import typer
 from comptoir.app import Application
 from comptoir.catalog import MODEL
 from comptoir.cli import options
+from comptoir.cli import running as work
 from comptoir.cli.quickstart import announce, sample_company_id
 from comptoir.cli.report import warn
 from comptoir.config import Settings, environment_name, load_settings
-from comptoir.errors import UnreachableError
+from comptoir.errors import OperatorError, Refusal, UnreachableError
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
+from comptoir.plan.target import Company
 from comptoir.store.migrate import check_replica, make_ready
+from comptoir.store.older import check_not_older
 from comptoir.store.urls import is_postgres
+from comptoir.store.watermark_file import WatermarkFile
+from comptoir.store.watermarks import Watermark
+
+_UNKNOWN = "Whether the database lacks changes that it had is not known."
 
 
 def serve(  # noqa: PLR0913 - an option each
@@ -93,6 +101,28 @@ def _make_ready(settings: Settings, *, needed: bool) -> None:
         if needed:
             raise
         warn(f"{fault} Serving starts when it is there.")
+    else:
+        _refuse_older(settings)
+
+
+def _refuse_older(settings: Settings) -> None:
+    """Raise `OperatorError` when the database lacks changes that were acknowledged."""
+    try:
+        marks = WatermarkFile(Path(settings.keys)).read()
+    except OperatorError as fault:
+        warn(f"{fault} {_UNKNOWN}")
+        return
+    if marks:
+        work.run(lambda: _check_marks(settings, marks))
+
+
+async def _check_marks(settings: Settings, marks: Mapping[Company, Watermark]) -> None:
+    async with work.opened(settings) as store:
+        try:
+            await check_not_older(store, marks)
+        except Refusal as refusal:
+            # a service starts without its database as well
+            warn(f"{refusal} {_UNKNOWN}")
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:

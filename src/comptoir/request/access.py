@@ -44,6 +44,10 @@ class Access(msgspec.Struct, frozen=True):
             return self.seen is not None
         return self.intent == "readonly"
 
+    def is_of(self, incarnation: str) -> bool:
+        """Whether the token, if there is one, is of this incarnation of a company."""
+        return self.seen is None or self.seen.incarnation == incarnation
+
 
 def access(headers: Headers) -> Access | None:
     """Read the headers, None when neither is sent; raises `Refusal` (400) for nonsense."""

@@ -23,7 +23,7 @@ from comptoir.service.context import Context, Request, Runtime, Verb, record_wri
 from comptoir.service.describing import Describing
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
-from comptoir.store.protocol import Reads, Store
+from comptoir.store.protocol import Reads, Renewed, Store
 
 FORMATS_OF_THEIR_OWN = frozenset({Shape.COUNT, Shape.VALUE, Shape.METADATA})
 """What `Accept` does not choose the metadata level of: plain text, and the metadata document."""
@@ -67,7 +67,11 @@ class Service:
         options, media type, size, precondition, body, record, tag, values, uniqueness.
         """
         context, verb = await self._located(request)
-        return await verb(context)
+        try:
+            return await verb(context)
+        except Renewed:
+            context, verb = await self._located(request)
+            return await verb(context)
 
     def atomic(self) -> AtomicGroup:
         """A group of writes that are done together or not at all, still empty."""
@@ -84,6 +88,10 @@ class Service:
         if company_id is not None:
             may_lag = access is not None and access.may_lag and request.method in READING
             company = await self.company(request.principal, company_id, may_lag=may_lag)
+            if access is not None and not access.is_of(company.incarnation):
+                # the company may have been renewed since it was looked up
+                self._runtime.store.forget(company_id)
+                company = await self.company(request.principal, company_id)
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)

@@ -86,12 +86,12 @@ class Writes:
         changed, the answer says where it is as well. Every answer carries the token with which a
         read sees the write.
         """
-        extra = [(_TOKEN, opaque_tag(plan.company, written.number).encode())]
+        extra = [(_TOKEN, opaque_tag(written.company, written.number).encode())]
         if plan.repeat is not None:
             extra.append(_ACCEPTED)
         if isinstance(plan, DeletePlan):
             return Answer(204, [_VERSION, *extra])
-        records, company, row = context.records, context.company, written.row
+        records, company, row = context.records, written.company, written.row
         wishes = preferences(context.request.headers)
         tells_all = wishes.returns != MINIMAL
         headers = context.headers() if tells_all else [_VERSION]

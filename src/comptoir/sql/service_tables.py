@@ -23,10 +23,17 @@ class ServiceStatements:
         """Add a company: id, name, displayName, lastModifiedDateTime, incarnation."""
 
         self.ledger = self._ledger(companies)
-        """A company's last change number and its time, locked where the store needs it: id."""
+        """A company's last change number and its time, and its incarnation, locked where the store
+        needs it: id."""
 
         self.keep_ledger = self._keep_ledger(companies)
         """Keep the last change number and its time: id, number, time."""
+
+        self.renew = self._renew(companies)
+        """Give a company another incarnation: id, incarnation."""
+
+        self.last_change = self._last_change(companies)
+        """A company's incarnation, its last change number and its time: id."""
 
         self.add_change = self._add_row(changes)
         """Add a line to the change log: company, number, entity set, record, verb, time, by."""
@@ -89,7 +96,7 @@ class ServiceStatements:
 
     def _ledger(self, companies: Table) -> Prepared:
         statement = (
-            select(companies.c.change_number, companies.c.changed_at)
+            select(companies.c.change_number, companies.c.changed_at, companies.c.incarnation)
             .where(companies.c[COMPANY_ID] == named("id"))
             .with_for_update()
         )
@@ -102,6 +109,19 @@ class ServiceStatements:
             .values(change_number=named("set_number"), changed_at=named("set_at"))
         )
         return self._made(statement, "id", "set_number", "set_at")
+
+    def _renew(self, companies: Table) -> Prepared:
+        statement = (
+            update(companies)
+            .where(companies.c[COMPANY_ID] == named("id"))
+            .values(incarnation=named("set_incarnation"))
+        )
+        return self._made(statement, "id", "set_incarnation")
+
+    def _last_change(self, companies: Table) -> Prepared:
+        names = ("incarnation", "change_number", "changed_at")
+        statement = select(*[companies.c[name] for name in names])
+        return self._made(statement.where(companies.c[COMPANY_ID] == named("id")), "id")
 
     def _add_row(self, table: Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)

@@ -11,6 +11,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
 from comptoir.plan.load import LoadPlan
 from comptoir.plan.read import Row
+from comptoir.plan.target import Company
 from comptoir.plan.write import UpdatePlan
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
@@ -22,11 +23,13 @@ from comptoir.store.ledger import Ledger
 class Written(msgspec.Struct, frozen=True):
     """The record as it stands after a write, or as it stood before it was deleted.
 
-    `number` is that of the company's last change by then, which may be another write's.
+    `number` is that of the company's last change by then, which may be another write's; `company`
+    has the incarnation that the transaction found.
     """
 
     row: Row
     number: int
+    company: Company
 
 
 Steps = Generator[Statement, list[Row], None]

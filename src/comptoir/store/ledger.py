@@ -4,6 +4,7 @@ The company's row is locked before anything is read that a decision rests on, so
 numbers is the order of commits, and a reader of the change log never skips one.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import repeat
@@ -12,11 +13,15 @@ import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import INSTANT, instant
-from comptoir.errors import COMPANY_NOT_FOUND, Refusal
+from comptoir.errors import COMPANY_NOT_FOUND, DATABASE_OLDER, Refusal
 from comptoir.plan.read import Row
+from comptoir.plan.target import Company
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.store.known import Known
+from comptoir.store.watermarks import Watermarks
+
+_log = logging.getLogger(__name__)
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -45,18 +50,21 @@ class Ledger:
     none. `known` is what the transaction knows of the company's records.
     """
 
-    def __init__(self, company_id: str, rows: Sequence[Row]) -> None:
+    def __init__(self, company_id: str, rows: Sequence[Row], watermarks: Watermarks) -> None:
         self.company_id = company_id
         self.known = Known()
         self._is_there = bool(rows)
-        number, at = rows[0] if rows else (0, INSTANT.default)
+        number, at, incarnation = rows[0] if rows else (0, INSTANT.default, "")
         self._number, self._at = int(number), str(at)
+        self._company = Company(company_id, str(incarnation))
+        self._watermarks = watermarks
         self._changes: list[tuple[Stored, ...]] = []
         self.is_ahead = False
         """Whether the company's last time was ahead of the clock when a change was made."""
 
-    def take(self) -> tuple[int, str]:
-        """The next change's number and its time, which never falls as numbers rise.
+    @property
+    def company(self) -> Company:
+        """The company as the transaction sees it: it may have been renewed a moment ago.
 
         Raises `Refusal` (404) when the company is not there, as while it is copied again.
         """
@@ -65,6 +73,15 @@ class Ledger:
                 COMPANY_NOT_FOUND,
                 f"There is no company {self.company_id} any more, or it is being copied to here.",
             )
+        return self._company
+
+    def take(self) -> tuple[int, str]:
+        """The next change's number and its time, which never falls as numbers rise.
+
+        Raises `Refusal`: 404 as `company` does, 503 when the database lacks a change that this
+        service has acknowledged.
+        """
+        self._check_watermark()
         self._number += 1
         now = instant(datetime.now(UTC))
         if now >= self._at:
@@ -72,6 +89,36 @@ class Ledger:
         else:
             self.is_ahead = True
         return self._number, self._at
+
+    def renew(self, incarnation: str) -> None:
+        """Go on with another incarnation of the company, which the unit of work stores.
+
+        Raises `Refusal` (404) as `company` does.
+        """
+        self._company = msgspec.structs.replace(self.company, incarnation=incarnation)
+
+    def acknowledge(self) -> None:
+        """Note, once the transaction is committed, that its changes will be acknowledged."""
+        if self._changes:
+            self._watermarks.acknowledge(self._company, self._number, self._at)
+
+    def _check_watermark(self) -> None:
+        """Raise `Refusal` (503) when the database lacks a change that was acknowledged."""
+        acknowledged = self._watermarks.number(self.company)
+        if self._number < acknowledged:
+            _log.error(
+                "the database is older than what this service last wrote to it: the company %s is "
+                "at change %d, and change %d was acknowledged. Run `comptoir company renew`.",
+                self.company_id,
+                self._number,
+                acknowledged,
+            )
+            raise Refusal(
+                DATABASE_OLDER,
+                f"The database has lost changes of the company {self.company_id}, and takes no "
+                "others until its operator has run `comptoir company renew`.",
+                headers={"Retry-After": "60"},
+            )
 
     def note(self, number: int, entity_set: str, record: Stored, verb: str, by: str) -> None:
         """Write a line of the change log, to be stored with the transaction."""

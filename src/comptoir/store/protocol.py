@@ -6,6 +6,7 @@ from typing import Protocol
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
+from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
@@ -19,6 +20,7 @@ from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
 from comptoir.store.snapshot import Snapshot
 from comptoir.store.turns import Slices
+from comptoir.store.watermarks import Watermark, Watermarks
 
 MANY_ROWS = 2_000
 """From how many rows written on a store had better take stock of a table."""
@@ -38,7 +40,8 @@ async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
 class Reads(Protocol):
     """Reads the records of a model.
 
-    All methods raise `Refusal`: 503 when the database cannot serve, 429 when too much waits.
+    All methods raise `Refusal`: 503 when the database cannot serve, 429 when too much waits, and
+    `Renewed` where a replica may answer.
     """
 
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
@@ -83,10 +86,23 @@ class Reads(Protocol):
         """The changes of one set behind a number and up to another, in order, without gaps."""
 
 
+class Renewed(Refusal):
+    """503: a company has another incarnation than when it was looked up. Look it up again."""
+
+    def __init__(self, company_id: str) -> None:
+        super().__init__(
+            UNAVAILABLE,
+            f"The company {company_id} was renewed while the request was answered. Send it again.",
+            headers={"Retry-After": "1"},
+        )
+
+
 class Store(Reads, Protocol):
     """Reads records, and writes them by units of work."""
 
     condition: Condition
+    watermarks: Watermarks
+    """The changes that this process has acknowledged; it writes to no database that lacks them."""
 
     def replicated(self, company: Company, seen: int) -> Reads:
         """What reads of one company for one request, which may be answered by a replica.
@@ -100,6 +116,22 @@ class Store(Reads, Protocol):
 
         It may have gone for `KNOWN_SECONDS`, or with `may_lag` for longer: then a replica is to be
         asked, which sees for itself, and the primary need not answer.
+        """
+
+    def forget(self, company_id: str) -> None:
+        """Let the company be looked up again when it is asked for next."""
+
+    async def renew(self, company_id: str) -> int:
+        """Give a company another incarnation; returns the number of its last change.
+
+        Others may know the incarnation of before for `KNOWN_SECONDS`, but write nothing by it.
+        Raises `Refusal` (404) when there is no such company.
+        """
+
+    async def last_change(self, company: Company) -> Watermark | None:
+        """The last change of a company, with number 0 when it has none.
+
+        None when there is no such company, or when it has another incarnation.
         """
 
     async def create_company(self, company_id: str, name: str) -> Company:

@@ -56,7 +56,7 @@ def recall(
     properties = plan.entity_set.type.properties
     values = [held.values.get(each.name, each.type.default) for each in properties]
     number = ledger.number if held.number is None else held.number
-    return Written((held.version, *values), number)
+    return Written((held.version, *values), number, ledger.company)
 
 
 def recall_all(

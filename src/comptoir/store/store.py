@@ -32,6 +32,7 @@ from comptoir.store.reads import Reading, StatementReads
 from comptoir.store.snapshot import Moment, Snapshot
 from comptoir.store.submission import UnitFactory
 from comptoir.store.unit import group_of_work, unit_of_work
+from comptoir.store.watermarks import Watermark
 
 T = TypeVar("T")
 
@@ -121,6 +122,29 @@ class StatementStore(StatementReads, Store):
 
         await self._writer.submit(company_id, unit)
         return Company(company_id, incarnation)
+
+    @override
+    def forget(self, company_id: str) -> None:
+        self._companies.pop(company_id, None)
+
+    @override
+    async def renew(self, company_id: str) -> int:
+        incarnation = secrets.token_hex(4)
+        query = self._statements.service.renew.query(company_id, incarnation)
+
+        def unit(ledger: Ledger) -> Generator[Statement, list[Row], int]:
+            ledger.renew(incarnation)
+            yield query
+            return ledger.number
+
+        return await self._writer.submit(company_id, unit, alone=True)
+
+    @override
+    async def last_change(self, company: Company) -> Watermark | None:
+        rows = await self._rows(self._statements.service.last_change, company.id)
+        if not rows or rows[0][0] != company.incarnation:
+            return None
+        return Watermark(int(rows[0][1]), str(rows[0][2]))
 
     @override
     async def search_lag(self, company: Company, entity_set: EntitySet) -> int:

@@ -56,7 +56,7 @@ def group_of_work(
             done.append(written)
     # whoever sees one of them sees all
     last = max(each.number for each in done)
-    return [Written(each.row, last) for each in done]
+    return [Written(each.row, last, each.company) for each in done]
 
 
 def _repeatable(
@@ -90,7 +90,7 @@ def _create(
         sought = RecordPlan(entity_set, plan.company, given[kind.key])
         existing = yield from _record(sought, statements, ledger.known)
     if existing is not None:
-        _check_create_guard(plan, existing)
+        _check_create_guard(plan, existing, ledger.company)
     if plan.values.fault is not None:
         raise plan.values.fault
     if existing is not None:
@@ -116,41 +116,42 @@ def _create(
     yield statements.writes.insert(entity_set).many(((company_id, *row),))
     ledger.note(number, entity_set.name, key, CREATE, plan.by)
     known.change(entity_set, None, row)
-    return Written(row, number)
+    return Written(row, number, ledger.company)
 
 
 def _update(
     plan: UpdatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements, ledger.known)
+    current = yield from _guarded(plan, statements, ledger)
     if plan.values.fault is not None:
         raise plan.values.fault
     given = plan.values.given
     row = yield from change(plan, current, given, statements, ledger, replaces=plan.replaces)
-    return Written(row, ledger.number)
+    return Written(row, ledger.number, ledger.company)
 
 
 def _delete(
     plan: DeletePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements, ledger.known)
+    current = yield from _guarded(plan, statements, ledger)
     kind = plan.entity_set.type
     key = current[kind.position[kind.key] + 1]
     number, _ = ledger.take()
     yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
     ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)
     ledger.known.change(plan.entity_set, current, None)
-    return Written(current, number)
+    return Written(current, number, ledger.company)
 
 
 def _guarded(
-    plan: UpdatePlan | DeletePlan, statements: Statements, known: Known
+    plan: UpdatePlan | DeletePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Row]:
     """The record, whose tag allows what is planned."""
-    current = yield from _current(plan, statements, known)
-    tag = opaque_tag(plan.company, current[0])
+    current = yield from _current(plan, statements, ledger.known)
+    # the request may know an incarnation that is not the company's any more
+    tag = opaque_tag(ledger.company, current[0])
     if not plan.if_match.hold(tag):
-        raise _changed(plan.company, current)
+        raise _changed(ledger.company, current)
     if plan.if_none_match is not None and plan.if_none_match.hold(tag):
         raise Refusal(
             ENTITY_CHANGED,
@@ -200,12 +201,12 @@ def _changed(company: Company, current: Row) -> Refusal:
     )
 
 
-def _check_create_guard(plan: CreatePlan, existing: Row) -> None:
+def _check_create_guard(plan: CreatePlan, existing: Row, company: Company) -> None:
     if plan.must_not_exist:
         raise Refusal(
             ENTITY_CHANGED,
             "A record with this key exists, and If-None-Match: * allows none. Update it instead.",
             target="If-None-Match",
         )
-    if plan.if_match is not None and not plan.if_match.hold(opaque_tag(plan.company, existing[0])):
-        raise _changed(plan.company, existing)
+    if plan.if_match is not None and not plan.if_match.hold(opaque_tag(company, existing[0])):
+        raise _changed(company, existing)

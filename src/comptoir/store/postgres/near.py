@@ -24,6 +24,9 @@ from comptoir.store.turns import Slices
 
 T = TypeVar("T")
 
+Confirm = Callable[[], Awaitable[None]]
+"""Raises `Renewed` when a company has another incarnation than was known."""
+
 
 class ReplicaReader(Reader):
     """Reads a company on a replica, as it was after its change `seen`, or later.
@@ -55,11 +58,18 @@ class ReplicaReader(Reader):
 
 
 class NearReader:
-    """Reads on a replica, and from the first read on that it does not answer, on the primary."""
+    """Reads on a replica, and from the first read on that it does not answer, on the primary.
 
-    def __init__(self, replica: ReplicaReader, primary: Reader, noted: Noted) -> None:
+    The replica checks of which incarnation the company is, and `confirm` does so for the primary.
+    All methods raise `Renewed` when the company has another one than the request knows.
+    """
+
+    def __init__(
+        self, replica: ReplicaReader, primary: Reader, confirm: Confirm, noted: Noted
+    ) -> None:
         self._reader = replica
         self._primary = primary
+        self._confirm = confirm
         self._noted = noted
         self._is_near = True
         self._has_served = False
@@ -93,7 +103,7 @@ class NearReader:
                 self._note_served()
                 return
             except Unserved as fault:
-                self._leave(fault)
+                await self._leave(fault)
         async with aclosing(self._primary.page(plan, patience)) as slices:
             async for rows in slices:
                 yield rows
@@ -103,15 +113,16 @@ class NearReader:
             try:
                 found = await read(self._reader)
             except Unserved as fault:
-                self._leave(fault)
+                await self._leave(fault)
             else:
                 self._note_served()
                 return found
         return await read(self._primary)
 
-    def _leave(self, fault: Unserved) -> None:
+    async def _leave(self, fault: Unserved) -> None:
         self._is_near = False
         self._noted(fault.outcome)
+        await self._confirm()
 
     def _note_served(self) -> None:
         if not self._has_served:

@@ -26,10 +26,11 @@ from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.stock import Stock
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Reads
+from comptoir.store.protocol import Reads, Renewed
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
 from comptoir.store.urls import shown
+from comptoir.store.watermarks import Watermarks
 
 COMMAND_SECONDS = 20.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
@@ -66,8 +67,13 @@ class PostgresStore(StatementStore):
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
         condition = Condition()
+        self.watermarks = Watermarks()
         transactions = Transactions(
-            self._writes, statements, condition, lock_seconds=settings.lock_seconds
+            self._writes,
+            statements,
+            condition,
+            self.watermarks,
+            lock_seconds=settings.lock_seconds,
         )
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
@@ -81,8 +87,13 @@ class PostgresStore(StatementStore):
             return self
         primary = self._pool_reader
         nearest = ReplicaReader(self._replica, primary, company, seen)
-        near = NearReader(nearest, primary, self._noted)
+        near = NearReader(nearest, primary, partial(self._confirm, company), self._noted)
         return NearReads(self._statements, near, self._following.searched)
+
+    async def _confirm(self, company: Company) -> None:
+        """Raise `Renewed` unless the primary has a company, and under the same incarnation."""
+        if await self.company(company.id) != company:
+            raise Renewed(company.id)
 
     @override
     async def take_stock(self, tables: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ from comptoir.store.postgres.faults import (
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, roll_back
 from comptoir.store.submission import Job
+from comptoir.store.watermarks import Watermarks
 
 ATTEMPTS = 5
 """How often a transaction is tried that others stand in the way of."""
@@ -58,11 +59,18 @@ class Transactions:
     """Runs units of one company in a transaction."""
 
     def __init__(
-        self, pool: Pool, statements: Statements, condition: Condition, *, lock_seconds: float
+        self,
+        pool: Pool,
+        statements: Statements,
+        condition: Condition,
+        watermarks: Watermarks,
+        *,
+        lock_seconds: float,
     ) -> None:
         self._pool = pool
         self._statements = statements
         self._condition = condition
+        self._watermarks = watermarks
         self._begin = (
             "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
             f"{max(round(lock_seconds * 1_000), 1)}"
@@ -148,11 +156,12 @@ class Transactions:
                 raise _InDoubt(ledger) from fault
             raise
         self._condition.stored(ledger)
+        ledger.acknowledge()
         return None
 
     async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
         rows = await session.run(self._statements.service.ledger.query(company_id))
-        return Ledger(company_id, rows)
+        return Ledger(company_id, rows, self._watermarks)
 
     async def _settle(self, doubt: _InDoubt) -> None:
         """Return when a transaction was committed; raises `Refusal` when not, or not known."""
@@ -160,6 +169,7 @@ class Transactions:
         if last is not None:
             try:
                 if await self._is_logged(doubt.ledger.company_id, last):
+                    doubt.ledger.acknowledge()
                     return
             except (Refusal, *FAULTS):
                 last = None

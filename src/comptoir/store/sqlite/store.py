@@ -14,6 +14,7 @@ from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.writer import Writer
 from comptoir.store.store import StatementStore
+from comptoir.store.watermarks import Watermarks
 
 
 class SqliteStore(StatementStore):
@@ -32,7 +33,10 @@ class SqliteStore(StatementStore):
         )
         self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
         condition = Condition(path.absolute().parent)
-        self._file_writer = Writer(writing, statements.service, settings.queued_writes, condition)
+        self.watermarks = Watermarks()
+        self._file_writer = Writer(
+            writing, statements.service, condition, self.watermarks, settings.queued_writes
+        )
         open_moment = partial(sqlite_moment, open_reading)
         super().__init__(statements, self._file_reader, self._file_writer, open_moment, condition)
 

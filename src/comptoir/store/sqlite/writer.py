@@ -24,6 +24,7 @@ from comptoir.store.ledger import Ledger
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
 from comptoir.store.submission import Job, Submissions, UnitFactory
+from comptoir.store.watermarks import Watermarks
 
 _log = logging.getLogger(__name__)
 
@@ -41,12 +42,14 @@ class Writer:
         self,
         connection: sqlite3.Connection,
         statements: ServiceStatements,
-        most_waiting: int,
         condition: Condition,
+        watermarks: Watermarks,
+        most_waiting: int,
     ) -> None:
         self._connection = connection
         self._statements = statements
         self._condition = condition
+        self._watermarks = watermarks
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._submissions = Submissions(self._queue.put, most_waiting)
@@ -106,6 +109,7 @@ class Writer:
             connection.execute("COMMIT")
             for ledger in ledgers.values():
                 self._condition.stored(ledger)
+                ledger.acknowledge()
         except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
             # where even that fails, the database has rolled back by itself or is beyond help
             with suppress(sqlite3.Error):
@@ -139,8 +143,8 @@ class Writer:
 
     def _open_ledger(self, company_id: str) -> Ledger:
         prepared = self._statements.ledger
-        query = prepared.query(company_id)
-        return Ledger(company_id, run_statement(self._connection, query))
+        rows = run_statement(self._connection, prepared.query(company_id))
+        return Ledger(company_id, rows, self._watermarks)
 
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:

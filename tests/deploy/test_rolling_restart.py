@@ -1,0 +1,130 @@
+"""A new release, host by host, behind the documented nginx: clients notice nothing."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Literal
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from conftest import stock
+from deploy.compose import FOLDER, ROOT
+from support.client import Client
+from support.databases import ON_SQLITE, FreshDatabase
+from support.nginx import proxied
+from support.patience import until
+from support.postgres import free_port
+from support.samples import PATHS
+from support.server import Server
+from support.wire import http_client
+
+PAGE = (ROOT / "docs" / "how-to" / "several-hosts.md").read_text()
+COMPOSE = (FOLDER / "proxy" / "nginx.conf").read_text()
+CLIENTS = 2
+ANSWERS = 30
+"""How many answers each client gets at least, before the restarts, between them and after them."""
+
+ASKED = PATHS["shippingAgentsExt"]
+
+
+def of_page() -> str:
+    """The configuration that the how-to shows."""
+    found = re.search(r"^```nginx\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def of_compose() -> str:
+    """What is in the block `http` of the compose file's proxy."""
+    found = re.search(r"^http \{\n(.*)^\}$", COMPOSE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def hosts(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[list[Server]]:
+    """Two hosts of the service over one database, with the same keys, each on a port of its own."""
+    settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
+    with ExitStack() as stack:
+        made = []
+        for name in ("one", "two"):
+            folder = tmp_path / name
+            folder.mkdir()
+            made.append(stack.enter_context(Server(settings, folder, port=free_port())))
+        yield made
+
+
+class Reader:
+    """Reads a record again and again, over connections that are kept, until it is to stop."""
+
+    def __init__(self, url: str, company: Client) -> None:
+        request = company.build("GET", ASKED)
+        self._url = f"{url}{request.url.path}"
+        self._headers = {"Authorization": request.headers["authorization"]}
+        self._stop = Event()
+        self.statuses: list[int] = []
+
+    def read(self) -> None:
+        with http_client() as client:
+            while not self._stop.is_set():
+                answer = client.get(self._url, headers=self._headers)
+                self.statuses.append(answer.status_code)
+
+    def go_on(self) -> None:
+        """Return when it has had some more answers."""
+        wanted = len(self.statuses) + ANSWERS
+        until(lambda: len(self.statuses) >= wanted or None, "answers to a reader")
+
+    def stop(self) -> None:
+        self._stop.set()
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("http", "names"),
+    [
+        (of_page(), ("one.internal:8080", "two.internal:8080")),
+        (of_compose(), ("one:8080", "two:8080")),
+    ],
+    ids=["page", "compose"],
+)
+def test_hosts_that_are_restarted_one_by_one_lose_no_request(
+    http: str, names: tuple[str, str], hosts: list[Server], tmp_path: Path
+) -> None:
+    """Which database they have in common makes no difference to the proxy."""
+    company = stock(hosts[0].new_company())
+    ports = [host.address[1] for host in hosts]
+    with (
+        proxied(http, dict(zip(names, ports, strict=True)), tmp_path) as url,
+        ThreadPoolExecutor(CLIENTS) as threads,
+    ):
+        readers = [Reader(url, company) for _ in range(CLIENTS)]
+        reading = [threads.submit(each.read) for each in readers]
+        try:
+            for each in readers:
+                each.go_on()
+            for host in hosts:
+                host.ask_to_stop()
+                host.wait()
+                host.start()
+                until(partial(ready, host), "a host that is ready")
+            for each in readers:
+                each.go_on()
+        finally:
+            for each in readers:
+                each.stop()
+        for ended in reading:
+            ended.result()
+
+    statuses = [status for each in readers for status in each.statuses]
+    assert [status for status in statuses if status != 200] == []
+
+
+def ready(host: Server) -> Literal[True] | None:
+    return True if host.origin.get("readyz").status_code == 200 else None

@@ -1,0 +1,80 @@
+"""A standby that takes over without the last changes: nothing is written until it is renewed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from cli.command import Command
+from comptoir.errors import DATABASE_OLDER
+from postgres.conftest import Served
+from postgres.following import Followed, Pair
+from support.client import record, tag_of
+from support.patience import until
+from support.postgres import LOOPBACK, ROLE, Postgres, name_of
+from support.replicas import READ_ONLY, outcomes
+from support.standby import Standby
+
+AGENTS = "shippingAgentsExt"
+
+
+def either(pair: Pair, url: str) -> str:
+    """The URL of a database on whichever of two servers is the primary."""
+    ports = [server.port for server in (pair.primary, pair.standby)]
+    hosts = ",".join(f"{LOOPBACK}:{port}" for port in ports)
+    who = f"{ROLE}:{pair.primary.place.password}"
+    return f"postgresql://{who}@{hosts}/{name_of(url)}?target_session_attrs=primary"
+
+
+def refused_as_older(send: Callable[[], httpx.Response]) -> httpx.Response:
+    """The answer of the server that has taken over: until then there is none that takes writes."""
+
+    def look() -> httpx.Response | None:
+        answer = send()
+        assert answer.status_code == 503, answer.text
+        return answer if answer.json()["error"]["code"] == DATABASE_OLDER.code else None
+
+    return until(look, "a refusal by the server that has taken over")
+
+
+def test_a_promoted_standby_that_lacks_changes_takes_none_until_it_is_renewed(
+    served: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Postgres() as primary, Standby(primary) as standby:
+        pair = Pair(primary, standby)
+        url = either(pair, pair.new_database())
+        company = served(url).new_company()
+        path = f"{AGENTS}({record(company.post(AGENTS, {'code': 'A'}), 201)['id']})"
+        standby.catch_up()
+        standby.stop()
+        lost = company.patch(path, {"name": "lost"}, "*")
+        primary.kill()
+        standby.start()
+        standby.promote()
+
+        refused_as_older(lambda: company.patch(path, {"name": "new"}, "*"))
+
+        assert record(company.get(path))["name"] == ""
+        assert "is at change 1, and change 2 was acknowledged" in caplog.text
+        Command(tmp_path, url).done("company", "renew", "--all")
+        assert company.patch(path, {"name": "new"}, tag_of(lost)).status_code == 412
+        new = company.patch(path, {"name": "new"}, tag_of(company.get(path)))
+        assert new.status_code == 200
+        assert company.get(path, headers={"If-None-Match": tag_of(lost)}).status_code == 200
+
+
+def test_a_service_that_only_reads_from_the_replica_notices_a_renewal(
+    followed: Followed, tmp_path: Path
+) -> None:
+    before = followed.company.get(followed.path, headers=READ_ONLY)
+    Command(tmp_path, followed.service.settings.database).done("company", "renew", "--all")
+    old = {**READ_ONLY, "If-None-Match": tag_of(before)}
+
+    followed.standby.catch_up()
+    after = followed.company.get(followed.path, headers=old)
+
+    assert record(after) == {**record(before), "@odata.etag": tag_of(after)}
+    new = {**READ_ONLY, "If-None-Match": tag_of(after)}
+    assert followed.company.get(followed.path, headers=new).status_code == 304
+    assert outcomes(followed.service) == {"replica": 3, "behind": 1}

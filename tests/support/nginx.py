@@ -1,0 +1,61 @@
+"""nginx on a free port of loopback, with a configuration of the documentation or of `deploy`."""
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from support.patience import until
+from support.postgres import LOOPBACK, free_port
+from support.programs import needed
+
+_TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+@contextmanager
+def proxied(http: str, hosts: Mapping[str, int], folder: Path) -> Iterator[str]:
+    """The address of a proxy; `http` is what is to be in the block `http`.
+
+    It has plain HTTP in place of TLS, and ports of loopback in place of its own and of the hosts.
+    """
+    program = needed("nginx", "nginx-light")
+    port = free_port()
+    settings = folder / "nginx.conf"
+    settings.write_text(_settings(_moved(http, hosts, port), folder))
+    command: list[str | Path] = [program, "-p", folder, "-c", settings]
+    command += ["-e", folder / "error.log"]
+    with subprocess.Popen(command) as process:
+        try:
+            until(lambda: _is_up(process, port), "an nginx that listens")
+            yield f"http://{LOOPBACK}:{port}"
+        finally:
+            process.terminate()
+
+
+def _settings(http: str, folder: Path) -> str:
+    user = "user root;" if os.geteuid() == 0 else ""
+    temporary = "".join(f"{name}_temp_path {folder / name};\n" for name in _TEMPORARY)
+    return (
+        f"daemon off;\n{user}\npid {folder / 'nginx.pid'};\nevents {{}}\n"
+        f"http {{\naccess_log off;\n{temporary}{http}\n}}\n"
+    )
+
+
+def _moved(http: str, hosts: Mapping[str, int], port: int) -> str:
+    http = re.sub(r"^\s*ssl_certificate.*\n", "", http, flags=re.MULTILINE)
+    http, listens = re.subn(r"listen .*;", f"listen {LOOPBACK}:{port};", http)
+    assert listens == 1
+    for host, behind in hosts.items():
+        http, found = re.subn(rf"server {re.escape(host)}\b", f"server {LOOPBACK}:{behind}", http)
+        assert found == 1, host
+    return http
+
+
+def _is_up(process: "subprocess.Popen[bytes]", port: int) -> Literal[True] | None:
+    assert process.poll() is None, "nginx does not start"
+    with socket.socket() as tried:
+        return True if tried.connect_ex((LOOPBACK, port)) == 0 else None
