@@ -52,6 +52,7 @@ REGISTRY = re.compile(
 )
 MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
+CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 ATOMIC_GROUP = re.compile(r"\(\?>|\)(?:[*+?]|\{[\d,]+\})\+")
 
 
@@ -354,7 +355,7 @@ def atomic_groups(source: Source) -> Iterator[Violation]:
             text = node.value.decode("latin-1")
         else:
             continue
-        if ATOMIC_GROUP.search(text):
+        if ATOMIC_GROUP.search(CHARACTER_CLASS.sub("[]", text)):
             yield Violation(
                 source.path,
                 node.lineno,

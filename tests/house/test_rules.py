@@ -139,6 +139,7 @@ KEPT: list[tuple[Rule, str]] = [
     (rules.any_types, "from typing import AnyStr\nx = any([])"),
     (rules.bare_todos, "# TODO: batch these, once the store can tell how many wait\nx = 'TODO'"),
     (rules.atomic_groups, "x = r'(?:[^a]*+b)*\\+'"),
+    (rules.atomic_groups, "x = r'(?:[()*+]|[(?>])*'"),
 ]
 
 
