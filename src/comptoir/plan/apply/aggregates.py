@@ -1,6 +1,6 @@
 """The aggregation methods (Data Aggregation 4.0, section 3.1.3): exact, without regard to null."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -19,20 +19,28 @@ from comptoir.plan.expressions.kinds import (
     WIDE,
     WORDS,
     Kind,
-    Typed,
     kind_of,
-    typed_property,
 )
 from comptoir.plan.expressions.orders import names_one
 from comptoir.plan.expressions.terms import name_of
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
+from comptoir.plan.functions import AggregateFunction
 from comptoir.request.apply import APPLY, Aggregate
 from comptoir.request.expression.tree import Node, Path
 
 _OF_NUMBERS = ("sum", "average")
 _OF_ALL = ("min", "max", "countdistinct")
 
-_FORMS: dict[Kind, str] = {WHOLE: "whole", EXACT: "decimal", WIDE: "wide"}
+_FUNCTIONS: Mapping[str, Mapping[Kind, AggregateFunction]] = {
+    "sum": {WHOLE: "sum_whole", EXACT: "sum_decimal", WIDE: "sum_wide"},
+    "average": {WHOLE: "average_whole", EXACT: "average_decimal", WIDE: "average_wide"},
+    "min": {WIDE: "min_wide"},
+    "max": {WIDE: "max_wide"},
+}
+"""The function of a method and the kind of its operand, where the kind matters."""
+
+_OF_ANY_KIND: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
 
 
 def methods_of(held: PrimitiveType) -> tuple[str, ...]:
@@ -98,10 +106,10 @@ def bind_aggregate(
             )
         whole = method == "sum" and typed.kind is WHOLE
         result = _result(item.alias, INT64 if whole else DECIMAL, nullable=nullable)
-        return Aggregation(item.alias, f"{method}_{_FORMS[typed.kind]}", typed.value), result
+        return Aggregation(item.alias, _FUNCTIONS[method][typed.kind], typed.value), result
     if typed.kind is WORDS and names_one(names.unlimited, expression):
         raise unsupported(APPLY, expression.position, f"{method} of {name_of(expression)}")
-    function = f"{method}_wide" if typed.kind is WIDE else method
+    function = _FUNCTIONS[method].get(typed.kind, _OF_ANY_KIND[method])
     result = _result(item.alias, typed.type, nullable=nullable)
     return Aggregation(item.alias, function, typed.value), result
 

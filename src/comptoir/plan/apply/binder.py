@@ -23,11 +23,12 @@ from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.grounds import Grounds
-from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE, WORDS, Typed, typed_property
-from comptoir.plan.expressions.lengths import SHORT, Lengths
+from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE, WORDS
+from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.orders import names_one, unlimited
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import name_of
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import OrderTerm
 from comptoir.plan.searches import bind_search
@@ -234,10 +235,10 @@ class PipelineBinder:
                 raise self._taken(item.alias, item.position)
             expression = None if item.expression is None else self._resolved(item.expression)
             aggregation, typed = bind_aggregate(self._scope(), item, expression, grouped=bool(keys))
-            longest[item.alias] = SHORT
+            longest[item.alias] = OTHER_LENGTH
             if aggregation.operand is not None:
                 operand = self._measured(aggregation.operand, item.position)
-                longest[item.alias] = operand if typed.kind is WORDS else SHORT
+                longest[item.alias] = operand if typed.kind is WORDS else OTHER_LENGTH
             aggregations.append(aggregation)
             found[item.alias] = typed
         values = tuple([(name, typed.value) for name, typed in keys.items()])

@@ -1,35 +1,61 @@
 """Arithmetic (OData URL Conventions 4.01, section 5.1.1.2): exact, or refused.
 
-Whole numbers have 64 bits, Decimals 13 digits before the point: a result beyond is a fault of the
-request. What the size of the operands shows to fit is computed by the database itself.
+Whole numbers have 64 bits and Decimals a fixed precision: a result beyond is a fault of the
+request. Where the size of the operands shows that the result fits, the database itself computes it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.plan.bound import Function, Null, Value
 from comptoir.plan.expressions.kinds import (
     DAYS,
     EXACT,
     MOMENTS,
-    MOST_DECIMAL,
-    MOST_WHOLE,
     NOTHING,
     NUMBERS,
     SPANS,
     WHOLE,
     WIDE,
     Kind,
-    Typed,
 )
 from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.functions import FunctionName
 from comptoir.request.expression.tree import Binary, BinaryOperator, Unary
 
 ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
 
-_UNIT = 100_000
-_LARGEST_SCALED = MOST_DECIMAL // _UNIT
+_LARGEST_SCALED = MOST_DECIMAL // UNIT
 
-_SIZES: dict[str, Callable[[int, int], int]] = {
+_NATIVE: Mapping[str, FunctionName] = {
+    "add": "add_native",
+    "sub": "sub_native",
+    "mul": "mul_native",
+    "div": "div_native",
+    "mod": "mod_native",
+}
+_WHOLE: Mapping[str, FunctionName] = {
+    "add": "add_whole",
+    "sub": "sub_whole",
+    "mul": "mul_whole",
+    "div": "div_whole",
+    "mod": "mod_whole",
+}
+_DECIMAL: Mapping[str, FunctionName] = {
+    "add": "add_decimal",
+    "sub": "sub_decimal",
+    "mul": "mul_decimal",
+    "mod": "mod_decimal",
+}
+_WIDE: Mapping[str, FunctionName] = {
+    "add": "add_wide",
+    "sub": "sub_wide",
+    "mul": "mul_wide",
+    "mod": "mod_wide",
+}
+
+_SIZES: Mapping[str, Callable[[int, int], int]] = {
     "add": int.__add__,
     "sub": int.__add__,
     "mul": int.__mul__,
@@ -37,12 +63,12 @@ _SIZES: dict[str, Callable[[int, int], int]] = {
     "mod": min,
 }
 
-_TEMPORAL: dict[tuple[str, Kind, Kind], tuple[str, Kind]] = {
+_TEMPORAL: Mapping[tuple[str, Kind, Kind], tuple[FunctionName, Kind]] = {
     ("add", SPANS, SPANS): ("add_decimal", SPANS),
     ("sub", SPANS, SPANS): ("sub_decimal", SPANS),
-    ("add", MOMENTS, SPANS): ("add_moment", MOMENTS),
-    ("sub", MOMENTS, SPANS): ("sub_moment", MOMENTS),
-    ("sub", MOMENTS, MOMENTS): ("between_moments", SPANS),
+    ("add", MOMENTS, SPANS): ("add_datetime", MOMENTS),
+    ("sub", MOMENTS, SPANS): ("sub_datetime", MOMENTS),
+    ("sub", MOMENTS, MOMENTS): ("between_datetimes", SPANS),
     ("add", DAYS, SPANS): ("add_date", DAYS),
     ("sub", DAYS, SPANS): ("sub_date", DAYS),
     ("sub", DAYS, DAYS): ("between_dates", SPANS),
@@ -87,7 +113,7 @@ def bind_negation(terms: Terms, node: Unary, operand: Operand) -> Typed:
         raise terms.misused(
             node, f"{name_of(operand.node)} is {typed.kind.expected} and has no negative."
         )
-    name = "negate_wide" if typed.kind is WIDE else "negate"
+    name: FunctionName = "negate_wide" if typed.kind is WIDE else "negate"
     return Typed(Function(name, (typed.value,)), typed.kind, typed.nullable, typed.most)
 
 
@@ -108,7 +134,7 @@ def compute(operator: str, left: Typed, right: Typed) -> Typed:
         return Typed(Function("div_decimal", (left.value, right.value)), EXACT, nullable)
     if operator == "mul" or WIDE in (left.kind, right.kind):
         values = (as_decimal(left).value, as_decimal(right).value)
-        return Typed(Function(f"{operator}_wide", values), WIDE, nullable)
+        return Typed(Function(_WIDE[operator], values), WIDE, nullable)
     return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
 
 
@@ -117,9 +143,9 @@ def as_decimal(typed: Typed) -> Typed:
     if typed.kind is not WHOLE:
         return typed
     fits = typed.most <= _LARGEST_SCALED
-    name = "scale" if fits else "scale_checked"
-    most = min(typed.most * _UNIT, MOST_DECIMAL)
-    literal = None if typed.literal is None or not fits else typed.literal * _UNIT
+    name: FunctionName = "scale" if fits else "scale_checked"
+    most = min(typed.most * UNIT, MOST_DECIMAL)
+    literal = None if typed.literal is None or not fits else typed.literal * UNIT
     return Typed(Function(name, (typed.value,)), EXACT, typed.nullable, most, literal)
 
 
@@ -149,7 +175,7 @@ def _whole(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed
     fits = most <= MOST_WHOLE
     if operator in ("div", "mod"):
         fits = bool(right.literal)
-    name = f"{operator}_native" if fits else f"{operator}_whole"
+    name = _NATIVE[operator] if fits else _WHOLE[operator]
     values = (left.value, right.value)
     return Typed(Function(name, values), WHOLE, nullable, min(most, MOST_WHOLE))
 
@@ -159,7 +185,7 @@ def _decimal(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typ
     fits = most <= MOST_DECIMAL
     if operator == "mod":
         fits = bool(right.literal)
-    name = f"{operator}_native" if fits else f"{operator}_decimal"
+    name = _NATIVE[operator] if fits else _DECIMAL[operator]
     values = (left.value, right.value)
     return Typed(Function(name, values), EXACT, nullable, min(most, MOST_DECIMAL))
 

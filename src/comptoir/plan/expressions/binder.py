@@ -25,10 +25,11 @@ from comptoir.plan.expressions.comparisons import (
     negated,
 )
 from comptoir.plan.expressions.functions import bind_call, check_name
-from comptoir.plan.expressions.kinds import NOTHING, RECORD, TRUTH, Typed
+from comptoir.plan.expressions.kinds import NOTHING, RECORD, TRUTH
 from comptoir.plan.expressions.paths import Paths, Place
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.typed import Typed
 from comptoir.request.expression.tree import (
     Binary,
     Call,

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from comptoir.edm.duration import DURATION, TIME_OF_DAY
 from comptoir.edm.model import NAMESPACE
-from comptoir.edm.number import DECIMAL, INT32, INT64
+from comptoir.edm.number import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.primitive import PrimitiveType
 from comptoir.edm.scalar import BOOLEAN, GUID
 from comptoir.edm.temporal import DATE, INSTANT
@@ -15,8 +15,6 @@ from comptoir.plan.bound import Constant, Function, IsNull, Not, Null
 from comptoir.plan.expressions.arithmetic import as_decimal
 from comptoir.plan.expressions.kinds import (
     EXACT,
-    MOST_DECIMAL,
-    MOST_WHOLE,
     NOTHING,
     NUMBERS,
     RECORD,
@@ -25,10 +23,11 @@ from comptoir.plan.expressions.kinds import (
     WHOLE,
     WIDE,
     WORDS,
-    Typed,
     kind_of,
 )
 from comptoir.plan.expressions.terms import Operand, Terms
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.functions import FunctionName
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 
 _TYPES: Mapping[str, PrimitiveType] = MappingProxyType(
@@ -54,14 +53,14 @@ _BEYOND = re.compile(
 )
 """The types that OData has and this service has not."""
 
-_PARSED = {
+_PARSED: Mapping[PrimitiveType, FunctionName] = {
     INT32: "int32_of_text",
     INT64: "int64_of_text",
     DECIMAL: "decimal_of_text",
     BOOLEAN: "boolean_of_text",
     GUID: "guid_of_text",
     DATE: "date_of_text",
-    INSTANT: "instant_of_text",
+    INSTANT: "datetime_of_text",
     TIME_OF_DAY: "time_of_text",
     DURATION: "duration_of_text",
 }
@@ -129,8 +128,9 @@ def _number(held: Typed, wanted: PrimitiveType) -> Typed:
         return Typed(Function("rounded_decimal", (held.value,)), EXACT, nullable=True)
     if held.kind is WHOLE and (wanted is INT64 or held.most <= INT32.maximum + 1):
         return Typed(held.value, WHOLE, held.nullable, held.most, held.literal, wanted)
-    suffix = "whole" if held.kind is WHOLE else "decimal"
-    name = f"{'int32' if wanted is INT32 else 'int64'}_of_{suffix}"
+    name: FunctionName = "int64_of_decimal"
+    if wanted is INT32:
+        name = "int32_of_whole" if held.kind is WHOLE else "int32_of_decimal"
     value = Function(name, (held.value,))
     return Typed(value, WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
 
@@ -141,7 +141,7 @@ def _most(wanted: PrimitiveType) -> int:
     return MOST_WHOLE if wanted is INT64 else MOST_DECIMAL
 
 
-def _printing(held: Typed) -> str:
+def _printing(held: Typed) -> FunctionName:
     if held.kind in (EXACT, WIDE):
         return "text_of_decimal"
     if held.kind is WHOLE:

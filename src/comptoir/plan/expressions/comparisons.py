@@ -13,18 +13,9 @@ from comptoir.plan.bound import (
     Value,
 )
 from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    NOTHING,
-    NUMBERS,
-    RECORD,
-    TRUTH,
-    WIDE,
-    Kind,
-    Typed,
-)
+from comptoir.plan.expressions.kinds import DAYS, EXACT, NOTHING, NUMBERS, RECORD, TRUTH, WIDE, Kind
 from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.typed import Typed
 from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node
 
 COMPARING: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})

@@ -8,8 +8,9 @@ from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import kept
-from comptoir.plan.expressions.kinds import RECORD, Typed, typed_property
+from comptoir.plan.expressions.kinds import RECORD
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import Computed, ComputedProperty
 from comptoir.request.compute import COMPUTE, parse_compute

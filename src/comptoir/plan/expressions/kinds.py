@@ -1,4 +1,4 @@
-"""The types of expressions: which values go together, and what a bound value is known to be.
+"""The types of expressions: which values go together.
 
 A Decimal has 5 decimals and 18 digits, and so have sums and quotients. A product may have more
 decimals; it is *wide*: exact while the expression lasts, with up to 30 decimals.
@@ -6,22 +6,13 @@ decimals; it is *wide*: exact while the expression lasts, with up to 30 decimals
 
 from dataclasses import dataclass
 
-import msgspec
-
 from comptoir.edm.duration import DURATION, TIME_OF_DAY, Duration, TimeOfDay
 from comptoir.edm.number import DECIMAL, INT64, DecimalNumber, Int32
 from comptoir.edm.primitive import PrimitiveType
 from comptoir.edm.scalar import BOOLEAN, GUID, Boolean, Guid
 from comptoir.edm.temporal import DATE, INSTANT, Date, DateTimeOffset
 from comptoir.edm.text import TEXT, Text
-from comptoir.plan.bound import Value
 from comptoir.request.expression.tree import LiteralKind
-
-MOST_WHOLE = 2**63 - 1
-"""The largest whole number that an expression computes with."""
-
-MOST_DECIMAL = 10**18 - 1
-"""The largest Decimal, as it is stored."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,26 +62,6 @@ KIND_OF_LITERAL: dict[LiteralKind, Kind] = {
 } | {"integer": WHOLE, "decimal": EXACT, "double": EXACT}
 
 
-class Typed(msgspec.Struct, frozen=True):
-    """A bound value: its kind, whether it may be null, and its type where that is a narrower one.
-
-    `most` bounds the size of a stored number, so that what cannot overflow is computed by the
-    database itself; `literal` is the number that a literal stands for.
-    """
-
-    value: Value
-    kind: Kind
-    nullable: bool = False
-    most: int = MOST_DECIMAL
-    literal: int | None = None
-    own_type: PrimitiveType | None = None
-
-    @property
-    def type(self) -> PrimitiveType:
-        """The type of the value when it is given out."""
-        return self.own_type or self.kind.type
-
-
 _KIND_OF_TYPE: tuple[tuple[type[PrimitiveType], Kind], ...] = (
     (Text, WORDS),
     (Int32, WHOLE),
@@ -107,10 +78,3 @@ _KIND_OF_TYPE: tuple[tuple[type[PrimitiveType], Kind], ...] = (
 def kind_of(held: PrimitiveType) -> Kind:
     """The kind of a type."""
     return next(kind for each, kind in _KIND_OF_TYPE if isinstance(held, each))
-
-
-def typed_property(value: Value, held: PrimitiveType, *, nullable: bool) -> Typed:
-    """A property's value."""
-    kind = kind_of(held)
-    most = held.maximum + 1 if isinstance(held, Int32) else MOST_DECIMAL
-    return Typed(value, kind, nullable, min(most, MOST_WHOLE), own_type=held)

@@ -5,13 +5,12 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir.edm.number import SCALE
+from comptoir.edm.number import MOST_WHOLE, SCALE
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.plan.expressions.kinds import (
     DAYS,
     EXACT,
     MOMENTS,
-    MOST_WHOLE,
     NUMBERS,
     SPANS,
     TIMES,
@@ -20,7 +19,7 @@ from comptoir.plan.expressions.kinds import (
     WORDS,
     Kind,
 )
-from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
 from comptoir.request.expression.tree import Literal
 

@@ -6,8 +6,9 @@ import msgspec
 
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.bound import CountOf, Field, Member, Related, Step, Value
-from comptoir.plan.expressions.kinds import RECORD, WHOLE, Typed, typed_property
+from comptoir.plan.expressions.kinds import RECORD, WHOLE
 from comptoir.plan.expressions.terms import Terms
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import no_further, unknown_name
 from comptoir.request.expression.tree import Path
 

@@ -1,24 +1,23 @@
 """What all parts of a binding share: the slots, the option that is bound, and what it refuses."""
 
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, WHOLE_DIGITS
 from comptoir.edm.primitive import ValueFault
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Constant, Null
 from comptoir.plan.expressions.kinds import (
     EXACT,
     KIND_OF_LITERAL,
-    MOST_DECIMAL,
-    MOST_WHOLE,
     NOTHING,
     NUMBERS,
     TRUTH,
     WHOLE,
     WIDE,
     Kind,
-    Typed,
 )
 from comptoir.plan.expressions.literals import Bound, as_duration, bind_literal
 from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.expressions.wide import LARGEST, wide_text
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.faults import misused, unsupported
 from comptoir.request.expression.tree import (
     Binary,
@@ -127,7 +126,7 @@ class Terms:
         raise self.misused(
             node,
             "the number is beyond what is computed with: whole numbers of 64 bits, others of up "
-            "to 13 digits before the point and 30 behind it.",
+            f"to {WHOLE_DIGITS} digits before the point and {WIDE_SCALE} behind it.",
         )
 
 
