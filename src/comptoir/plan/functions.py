@@ -160,13 +160,13 @@ class Signature(msgspec.Struct, frozen=True):
     function: FunctionName | None
     parameters: tuple[Kind, ...]
     result: Kind
-    most: int = 2**31
+    most: int = INT32.maximum + 1
     own_type: PrimitiveType | None = None
     utc: bool = False
 
 
 def _whole(
-    function: FunctionName, *parameters: Kind, most: int = 2**31, utc: bool = False
+    function: FunctionName, *parameters: Kind, most: int = INT32.maximum + 1, utc: bool = False
 ) -> Signature:
     return Signature(function, parameters, WHOLE, most, INT32, utc)
 

@@ -5,7 +5,7 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir.edm.number import MOST_WHOLE, SCALE
+from comptoir.edm.number import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.plan.expressions.kinds import (
     DAYS,
@@ -23,14 +23,14 @@ from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_tex
 from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
 from comptoir.request.expression.tree import Literal
 
-# what no stored number reaches: 64-bit columns compare with it all the same
-_BEYOND = 4 * 10**18
+# beyond every stored number, and within 64 bits, so that columns compare with it
+_BEYOND = 4 * 10**PRECISION
 
 _MIDNIGHT = "00:00:00.000Z"
 
 _SPAN = QUOTED_SHAPES["duration"][1]
 
-_BEYOND_DIGITS = 18
+_BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
 _FINER = {
     MOMENTS: re.compile(r"\.\d{3}\d*[1-9]"),
@@ -112,7 +112,9 @@ def _number(text: str, kind: Kind) -> Bound:
     if kind is WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
         return _beyond_64_bits(number)
     scale = WIDE_SCALE if kind is WIDE else SCALE if kind is EXACT else 0
-    bound = _scaled(number, scale, len(text), 12 if kind is WIDE else 17 - scale)
+    bound = _scaled(
+        number, scale, len(text), (WHOLE_DIGITS if kind is WIDE else PRECISION - scale) - 1
+    )
     if kind is not WIDE or bound.stored is None:
         return bound
     units = max(-LARGEST, min(LARGEST, int(bound.stored)))
