@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.auth import Scope
-from support.batches import documents, parts, replies, send_documents
+from support.batches import Entry, documents, parts, replies, send_documents
 from support.client import Page, Record, record, tag_of
 from support.office import Company
 from support.refusals import refusal
@@ -245,6 +245,23 @@ def test_a_batch_may_do_no_more_than_its_token(service: Service, stocked: Compan
     assert answers["2"].error.code == "Authorization_RequestDenied"
     assert outside["1"].error.code == "Internal_CompanyNotFound"
     assert outside["2"].status == 200
+
+
+def test_a_part_may_declare_json_with_a_parameter_that_nobody_knows(own_stock: Company) -> None:
+    def named(number: str, media: str) -> Entry:
+        headers = {"content-type": media, "if-match": "*"}
+        body = {"name": f"n{number}"}
+        return {"id": number, "method": "PATCH", "url": AGENT, "headers": headers, "body": body}
+
+    answers = documents(
+        own_stock,
+        named("1", "application/json;odata=verbose"),
+        named("2", "application/json;odata=verbose;charset=latin-1"),
+        headers={"Content-Type": "application/json;odata=verbose"},
+    )
+
+    assert answers["1"].read(Record)["name"] == "n1"
+    assert answers["2"].error.code == "Request_UnsupportedMediaType"
 
 
 def test_preferences_of_a_part_are_its_own(company: Company) -> None:

@@ -19,6 +19,8 @@ POWER_QUERY = (
     "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
 )
 
+DEV_EXTREME = "application/json;odata=verbose,text/plain, */*; q=0.01"
+
 
 @pytest.mark.parametrize(
     ("accept", "media"),
@@ -34,6 +36,7 @@ POWER_QUERY = (
         (f"{FULL};Q=0.3, application/*;q=0.5, */*;q=0.1", MINIMAL),
         ("application/json;odata=verbose, application/json;q=0.1", MINIMAL),
         (POWER_QUERY, MINIMAL),
+        (DEV_EXTREME, MINIMAL),
         ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", MINIMAL),
         ("application/json;odata.metadata=FULL", FULL),
         ("application/json;METADATA=full", FULL),
@@ -236,8 +239,8 @@ def test_a_text_that_is_no_decimal_is_400(
 @pytest.mark.parametrize(
     "media",
     [
-        "application/json;odata=verbose",
         "application/json;odata.metadata=some",
+        "application/json;odata=verbose;odata.metadata=some",
         "application/json;IEEE754Compatible=yes",
         "application/json, application/json",
         'application/json;charset="utf-8',

@@ -15,13 +15,16 @@ LEVELS = (MINIMAL, "none", "full")
 
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
+        "charset": "charset",
         "odata.metadata": "metadata",
+        "metadata": "metadata",
         "odata.streaming": "streaming",
+        "streaming": "streaming",
         "ieee754compatible": "ieee754",
         "exponentialdecimals": "exponential",
     }
 )
-"""Names as 4.0 writes them; 4.01 leaves `odata.` out."""
+"""The parameters; 4.01 leaves `odata.` out."""
 
 
 class Parameters(msgspec.Struct, frozen=True):
@@ -37,20 +40,26 @@ class Parameters(msgspec.Struct, frozen=True):
     unknown: str = ""
 
 
-def json_parameters(element: Element) -> Parameters:
-    """Read the parameters of `application/json`, up to the quality if there is one."""
+def json_parameters(element: Element, *, lenient: bool = False) -> Parameters:
+    """Read the parameters of `application/json`.
+
+    Those of `Accept` end at the quality if there is one. `lenient` passes over parameters that
+    the service does not know.
+    """
     held: dict[str, str] = {}
     for name, value in element.parameters:
-        known, text = _NAMES.get(name, name), value.lower()
-        if known == "q":
+        known, text = _NAMES.get(name), value.lower()
+        if known is None and lenient:
+            continue
+        if name == "q":
             break
         if known == "metadata":
             fits = text in LEVELS
         elif known == "charset":
             fits = text in ("utf-8", "utf8")
         else:
-            fits = known in ("streaming", *_NAMES.values()) and text in ("true", "false")
-        if not fits:
+            fits = text in ("true", "false")
+        if known is None or not fits:
             return Parameters(unknown=f"{name}={value}")
         held[known] = text
     return Parameters(
@@ -79,7 +88,8 @@ def _declared(content_type: bytes) -> bool:
             f"The body must be application/json, but Content-Type is {text[:80]!r}. "
             "Send Content-Type: application/json."
         )
-    parameters = json_parameters(media[0])
+    # an unknown parameter does not change how a body is read
+    parameters = json_parameters(media[0], lenient=True)
     if parameters.unknown.startswith("charset="):
         raise _unsupported(
             f"The body must be UTF-8, but Content-Type says {parameters.unknown[:80]!r}. "
@@ -87,8 +97,8 @@ def _declared(content_type: bytes) -> bool:
         )
     if parameters.unknown:
         raise _unsupported(
-            f"Content-Type says {parameters.unknown[:80]!r}, which is no parameter of JSON that "
-            "the service knows. Send Content-Type: application/json."
+            f"Content-Type says {parameters.unknown[:80]!r}, a value that the service does not "
+            "know. Send Content-Type: application/json."
         )
     return parameters.ieee754
 
