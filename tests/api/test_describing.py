@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from support.batches import documents
 from support.office import Company
 from support.refusals import refusal
 
@@ -31,6 +32,9 @@ def test_a_company_lists_its_sets(company: Company) -> None:
     assert "contactsExt" in [each["name"] for each in body["value"]]
 
 
+JSON = {"Accept": "application/json"}
+
+
 @pytest.mark.parametrize("under_company", [True, False])
 @pytest.mark.parametrize(
     ("headers", "query", "media_type", "version"),
@@ -45,6 +49,9 @@ def test_a_company_lists_its_sets(company: Company) -> None:
         ({"Accept": "application/json"}, "format=application/xml", "application/xml", "4.0"),
         ({"OData-MaxVersion": "4.0"}, "", "application/xml", "4.0"),
         ({"OData-MaxVersion": "4.01"}, "", "application/xml", "4.01"),
+        ({"OData-MaxVersion": "5.0"}, "", "application/xml", "4.01"),
+        ({"OData-MaxVersion": "4.01", **JSON}, "", "application/json", "4.01"),
+        ({"OData-Version": "4.0", **JSON}, "", "application/json", "4.01"),
     ],
 )
 def test_metadata_comes_in_the_format_that_is_liked_best(
@@ -64,9 +71,60 @@ def test_metadata_comes_in_the_format_that_is_liked_best(
     assert f'Version="{version}"' in answer.text or f'"$Version":"{version}"' in answer.text
 
 
+BREEZE = "application/json;odata.metadata=full"
+POWER_QUERY = (
+    "application/json;odata.metadata=minimal;q=1.0,application/json;odata=minimalmetadata;q=0.9,"
+    "application/atomsvc+xml;q=0.8,application/atom+xml;q=0.8,application/xml;q=0.7,text/plain;q=0.7"
+)
+
+
+@pytest.mark.parametrize("version", ["4.0", "4.0;NetFx"])
+@pytest.mark.parametrize(
+    ("accept", "query"),
+    [
+        (BREEZE, ""),
+        (POWER_QUERY, ""),
+        ("application/json", ""),
+        ("application/json, application/xml;q=0", ""),
+        ("application/json", "$format=xml"),
+    ],
+)
+def test_metadata_for_a_client_of_4_0_is_xml(
+    accept: str, query: str, version: str, company: Company
+) -> None:
+    """CSDL has a form in JSON since 4.01, and such a client reads nothing of 4.01."""
+    headers = {"Accept": accept, "OData-MaxVersion": version}
+    for address in (company.root, root(company)):
+        answer = company.follow(f"{address}/$metadata?{query}", headers)
+
+        assert answer.headers["content-type"] == "application/xml"
+        assert answer.headers["odata-version"] == "4.0"
+        assert 'Version="4.0"' in answer.text
+
+
+def test_metadata_in_a_batch_of_a_client_of_4_0_is_xml(company: Company) -> None:
+    part = {"id": "1", "method": "GET", "url": "$metadata", "headers": {"accept": BREEZE}}
+
+    reply = documents(company, part, headers={"OData-MaxVersion": "4.0"})["1"]
+
+    assert reply.headers["content-type"] == "application/xml"
+    assert reply.headers["odata-version"] == "4.0"
+
+
+def test_a_client_of_4_0_is_not_given_json_by_the_option_either(company: Company) -> None:
+    """Its URL asks for JSON by name, so XML would be another answer than the one asked for."""
+    headers = {"OData-MaxVersion": "4.0"}
+
+    answer = company.follow(f"{root(company)}/$metadata?$format=json", headers)
+
+    error = refusal(answer, "Request_NotAcceptable", "$format")
+    assert "OData-MaxVersion: 4.01" in error.message
+
+
 @pytest.mark.parametrize(
     ("headers", "query", "code"),
     [
+        ({"Accept": "text/html", "OData-MaxVersion": "4.0"}, "", "Request_NotAcceptable"),
         ({"Accept": "text/html"}, "", "Request_NotAcceptable"),
         ({"Accept": "application/xml;q=0"}, "", "Request_NotAcceptable"),
         ({}, "$format=atom", "Request_NotAcceptable"),

@@ -104,9 +104,15 @@ def check_isolation(headers: Headers) -> None:
             )
 
 
-def speaks_401(headers: Headers) -> bool:
-    """Whether the client reads answers of 4.01: `OData-MaxVersion` says so."""
-    held = _version(headers.get(b"odata-maxversion", b""))
+def speaks_401(headers: Headers) -> bool | None:
+    """Whether `OData-MaxVersion` allows answers of 4.01; None when it is not sent.
+
+    Then the client leaves the version to the service (OData Protocol 4.01, 8.2.7).
+    """
+    highest = headers.get(b"odata-maxversion")
+    if highest is None:
+        return None
+    held = _version(highest)
     return held is not None and held >= _SPOKEN[1]
 
 

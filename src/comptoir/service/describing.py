@@ -1,9 +1,11 @@
 """What the service says of itself: the service document and the metadata document."""
 
+from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.abilities import Abilities
-from comptoir.metadata.csdl import MEDIA_TYPES, csdl_version, metadata_document
+from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
 from comptoir.request.accept import media_type
+from comptoir.request.headers import speaks_401
 from comptoir.request.options import parse_options
 from comptoir.response.answer import Answer
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
@@ -29,9 +31,9 @@ class Describing:
         options = parse_options(context.request.query)
         allow_options(options, FORMATTING, "the metadata document")
         headers = context.request.headers
-        found = media_type(headers, MEDIA_TYPES, options.format)
-        max_version = headers.get(b"odata-maxversion", b"").decode("latin-1")
-        version = csdl_version(found, max_version or None)
+        speaks = speaks_401(headers)
+        found = _readable(media_type(headers, MEDIA_TYPES, options.format), options.format, speaks)
+        version = csdl_version(found, speaks_401=bool(speaks))
         body = metadata_document(
             self._model,
             self._abilities,
@@ -41,3 +43,21 @@ class Describing:
         )
         told = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
         return Answer(200, told, body)
+
+
+def _readable(found: str, option: str | None, speaks: bool | None) -> str:
+    """XML instead of JSON for a client that reads nothing above 4.0, which has no CSDL JSON.
+
+    `speaks` is what `speaks_401` returned. Raises `Refusal` (406) when `$format` names JSON: such a
+    URL asks for nothing else.
+    """
+    if found != JSON or speaks is not False:
+        return found
+    if option is not None:
+        raise Refusal(
+            NOT_ACCEPTABLE,
+            "The metadata document has no JSON form before OData 4.01, and OData-MaxVersion allows "
+            "4.0. Ask for $format=xml, or send OData-MaxVersion: 4.01.",
+            target="$format",
+        )
+    return XML

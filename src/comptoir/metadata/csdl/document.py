@@ -16,15 +16,13 @@ MEDIA_TYPES = (XML, JSON)
 _DOCUMENTS_KEPT = 8
 
 
-def csdl_version(media_type: str, max_version: str | None) -> str:
+def csdl_version(media_type: str, *, speaks_401: bool) -> str:
     """The version of CSDL to answer with, which is the answer's `OData-Version` as well.
 
-    `max_version` is the request's `OData-MaxVersion`. XML is 4.0 unless a client asks for more,
-    since some refuse all else; JSON came with 4.01.
+    `speaks_401`: the request's `OData-MaxVersion` names 4.01 or later. XML is 4.0 without it,
+    since some clients refuse any other version; JSON came with 4.01.
     """
-    if media_type == JSON:
-        return "4.01"
-    return "4.01" if max_version is not None and max_version.strip() == "4.01" else "4.0"
+    return "4.01" if media_type == JSON or speaks_401 else "4.0"
 
 
 @lru_cache(_DOCUMENTS_KEPT)
