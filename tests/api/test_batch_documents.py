@@ -286,6 +286,46 @@ def test_preferences_of_a_part_are_its_own(company: Company) -> None:
     assert page.next_link.startswith(f"{company.root}/contactsExt?")
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "return=representation",
+        "return=minimal",
+        'return=minimal, track-changes, maxpagesize=1, handling=strict, x="',
+    ],
+)
+def test_a_preference_for_single_requests_is_ignored_on_a_batch(
+    wish: str, company: Company
+) -> None:
+    """OData Protocol 4.01, 8.2.8.7: it is not applied to a batch; RFC 7240, 2: nor refused."""
+    create = {"id": "1", "method": "POST", "url": "contactsExt", "body": {"displayName": "x"}}
+    listed = {"id": "2", "method": "GET", "url": "contactsExt", "dependsOn": ["1"]}
+
+    answer = send_documents(company, [create, listed], {"Prefer": wish})
+
+    assert "preference-applied" not in answer.headers
+    for reply, status in zip(replies(answer), (201, 200), strict=True):
+        assert reply.status == status
+        assert "preference-applied" not in reply.headers
+
+
+def test_a_part_keeps_its_preference_whatever_the_batch_prefers(company: Company) -> None:
+    part = {
+        "id": "1",
+        "method": "POST",
+        "url": "contactsExt",
+        "headers": {"prefer": "return=minimal"},
+        "body": {"displayName": "x"},
+    }
+    wish = {"Prefer": "return=representation, continue-on-error=false"}
+
+    answer = send_documents(company, [part], wish)
+
+    assert answer.headers["preference-applied"] == "continue-on-error=false"
+    [reply] = replies(answer)
+    assert (reply.status, reply.headers["preference-applied"]) == (204, "return=minimal")
+
+
 def test_a_conditional_read_is_answered_without_a_body(stocked: Company) -> None:
     tag = tag_of(stocked.get(AGENT))
 

@@ -377,6 +377,14 @@ def test_a_batch_goes_on_when_asked_to(wish: str, company: Company) -> None:
     assert answer.headers["preference-applied"] == wish.removesuffix("=true")
 
 
+def test_a_batch_that_prefers_a_representation_is_done(company: Company) -> None:
+    """Syncfusion sends this preference with every batch, which is about its parts alone."""
+    answer = send_multipart(company, ORDER, {"Prefer": "return=representation"})
+
+    assert "preference-applied" not in answer.headers
+    assert [part.status for part in parts(answer)] == [201, 404]
+
+
 def test_a_read_sees_the_writes_before_it(company: Company) -> None:
     text = ORDER.replace("nothingExt", "shippingAgentsExt/$count")
 

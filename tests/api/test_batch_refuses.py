@@ -253,7 +253,6 @@ def test_a_batch_is_sent_in_one_of_two_formats(
 OF_PARTS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "If-Match": ({"If-Match": "*"}, "If-Match"),
     "If-None-Match": ({"If-None-Match": "*"}, "If-None-Match"),
-    "return": ({"Prefer": "return=minimal"}, "Prefer"),
 }
 
 

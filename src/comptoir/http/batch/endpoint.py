@@ -35,7 +35,7 @@ from comptoir.request.headers import Headers
 from comptoir.request.media import JSON, require_json
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
-from comptoir.request.preferences import Preferences, preferences
+from comptoir.request.preferences import preferences
 from comptoir.request.repeatability import (
     LONGEST_ID,
     REQUEST_ID,
@@ -89,12 +89,12 @@ class Batches:
             )
         sent_as = _sent_as(request.headers)
         answered_as = _answered_as(request, sent_as)
-        wishes = preferences(request.headers)
-        _check_headers(request.headers, wishes)
+        _check_headers(request.headers)
         repeatable = _is_repeatable(request.headers, self._limits.requests)
         batch = await self._batch(request, sent_as)
         _check_authorization(request.headers, batch)
         course = Course.of_documents if sent_as == JSON else Course.of_multipart
+        wishes = preferences(request.headers)
         run = Run(self._service, self._settings, request, exchange, course(wishes))
         headers: list[Header] = [(b"odata-version", b"4.0")]
         applied = wishes.applied(continue_on_error=True)
@@ -184,8 +184,11 @@ def _answered_as(request: Request, sent_as: str) -> str:
     return media_type(request.headers, (sent_as, other), asked)
 
 
-def _check_headers(headers: Headers, wishes: Preferences) -> None:
-    """Raise `Refusal` for headers that a batch must not have (OData Protocol 4.01, 8.2)."""
+def _check_headers(headers: Headers) -> None:
+    """Raise `Refusal` for headers that a batch must not have (OData Protocol 4.01, 8.2).
+
+    Preferences for single requests are not among them: they are ignored (RFC 7240, 2).
+    """
     for name in _OF_PARTS_ALONE:
         if name in headers:
             shown = name.decode().title()
@@ -194,13 +197,6 @@ def _check_headers(headers: Headers, wishes: Preferences) -> None:
                 f"{shown} belongs to the requests in a batch, not to the batch. Move it there.",
                 target=shown,
             )
-    if wishes.returns is not None:
-        raise Refusal(
-            BAD_REQUEST,
-            f"Prefer: return={wishes.returns} belongs to the requests in a batch, not to the "
-            "batch. Move it there.",
-            target="Prefer",
-        )
 
 
 def _is_repeatable(headers: Headers, requests: int) -> bool:
