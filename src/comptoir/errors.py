@@ -143,7 +143,7 @@ PRECONDITION_REQUIRED = ErrorKind(
     "Request_PreconditionRequired",
     428,
     "The operation needs an `If-Match` header.",
-    "Send the record's `@odata.etag` as `If-Match`.",
+    "Send the record's `@odata.etag` as `If-Match`. An update may carry it in its body instead.",
 )
 TOO_MANY_REQUESTS = ErrorKind(
     "Application_TooManyRequests",

@@ -73,6 +73,14 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
     )
 
 
+def entity_tag(text: str) -> EntityTags | None:
+    """One tag as a text, such as the value of `@odata.etag`; None for a text that is not a tag."""
+    match = _ENTITY_TAG.fullmatch(text.encode())
+    if match is None:
+        return None
+    return EntityTags(any=False, opaque=frozenset({match[1].decode("latin-1")}))
+
+
 def check_versions(headers: Headers) -> None:
     """Raise `Refusal` (400) for a version of OData that the service does not speak.
 

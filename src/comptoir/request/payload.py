@@ -8,11 +8,15 @@ import msgspec
 
 from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, Refusal
 from comptoir.jsonvalue import Json, json_kind
+from comptoir.request.headers import EntityTags, entity_tag
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 _CHANGE_MEANING = ("bind", "removed", "delta", "deltalink")
 _UNSUPPORTED = ("bind", "delta")
 """What OData has in the body of a write, when it stands behind the name of a property."""
+
+_TAGS = ("@odata.etag", "@etag")
+"""The tag of a record within it, as 4.0 and as 4.01 name it."""
 
 _ENDS_OF_NAMES = (b'":', b" :", b"\t:", b"\n:", b"\r:")
 """What stands before the value of each member of an object, and elsewhere within texts alone."""
@@ -46,6 +50,40 @@ def parse_object(body: bytes) -> dict[str, Json]:
             )
         del value[name]
     return value
+
+
+def tag_within(body: bytes) -> EntityTags | None:
+    """The tag of the record that a body was made of, in `@odata.etag`, or `@etag` in 4.01.
+
+    None for a body without one, and for one that cannot be read, which `parse_object` refuses.
+    Raises `Refusal` (400) for a value that is not a tag.
+    """
+    try:
+        value = _decoded(body)
+    except Refusal:
+        return None
+    if not isinstance(value, dict):
+        return None
+    names = [name for name in value if name.lower() in _TAGS]
+    if not names:
+        return None
+    if len(names) > 1:
+        raise Refusal(
+            BAD_REQUEST,
+            f"{names[0]} and {names[1]} mean the same. Send one of them.",
+            target=names[1],
+        )
+    name, sent = names[0], value[names[0]]
+    tag = entity_tag(sent) if isinstance(sent, str) else None
+    if tag is None:
+        was = repr(sent[:80]) if isinstance(sent, str) else json_kind(sent)
+        raise Refusal(
+            BAD_REQUEST,
+            f'{name} must be an entity tag such as W/"…", but {was} was sent. '
+            "Send the tag as it was received, quotes included, or send If-Match.",
+            target=name,
+        )
+    return tag
 
 
 def _check_names(body: bytes) -> None:

@@ -17,7 +17,7 @@ from comptoir.request.access import TOKEN
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
 from comptoir.request.media import require_json
 from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
-from comptoir.request.payload import parse_object
+from comptoir.request.payload import parse_object, tag_within
 from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import RESULT
 from comptoir.response.answer import Answer, Header
@@ -132,7 +132,10 @@ class Writes:
         return CreatePlan(entity_set, company, values, by, guard, must_not_exist, repeat)
 
     async def _change(self, context: Context) -> WritePlan:
-        """An update or a replacement; with If-None-Match: * a create under the key in the path."""
+        """An update or a replacement; with If-None-Match: * a create under the key in the path.
+
+        Without a header that says which record is meant, the tag in the body does.
+        """
         request, entity_set = context.request, context.entity_set
         ieee754 = require_json(request.headers)
         content = await request.read_body()
@@ -140,7 +143,9 @@ class Writes:
         if_none_match = _if_none_match(request.headers)
         must_not_exist = _excludes_any(if_none_match)
         if if_match is None and not must_not_exist:
-            raise _precondition_required("Updating a record needs If-Match" + _ITS_TAG)
+            if_match = tag_within(content)
+            if if_match is None:
+                raise _precondition_required("Updating a record needs If-Match" + _ITS_TAG)
         repeat = self._repeats.of(context, content)
         body = parse_object(content)
         if if_match is not None and must_not_exist:
