@@ -30,8 +30,9 @@ key is doubled, and what is special in a URL is percent-encoded: `unitsOfMeasure
 def openapi_document(model: Model, settings: Settings, abilities: Abilities) -> bytes:
     """Describe every path and method of the interface, as JSON (OpenAPI 3.1.0).
 
-    The first server is a path, relative to where the document was read from: a service behind a
-    proxy or a second host name is reached as its reader reached it.
+    The first server is absolute: generators of clients take the first one, and many of them cannot
+    use a relative one. The second is a path, relative to where the document was read from: by that
+    a service with a second host name is reached as its reader reached it.
     """
     base_url = settings.base_url
     operations = Operations(abilities)
@@ -46,8 +47,8 @@ def openapi_document(model: Model, settings: Settings, abilities: Abilities) -> 
                 "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             },
             "servers": [
-                {"url": urlsplit(base_url).path, "description": "Where this document came from."},
                 {"url": base_url, "description": "The address in the settings."},
+                {"url": urlsplit(base_url).path, "description": "Where this document came from."},
             ],
             "security": [{"bearer": []}],
             "tags": [
