@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from support.batches import multipart
 from support.service import Service
 
 PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js"]
@@ -42,6 +43,16 @@ def test_the_document_needs_no_token(service: Service) -> None:
     document = msgspec.json.decode(answer.content)
     assert document["openapi"] == "3.1.0"
     assert document["servers"][0]["url"] == service.settings.base_url
+
+
+def test_the_example_of_a_batch_is_one(service: Service) -> None:
+    document = msgspec.json.decode(service.origin.get("docs/openapi.json").content)
+    [example] = document["components"]["schemas"]["batch-parts"]["examples"]
+
+    [part] = multipart(service.client, example.encode())
+
+    assert part.status == 200
+    assert msgspec.json.decode(part.body)["value"] is not None
 
 
 def test_a_page_that_is_not_there_is_told_where_the_docs_are(service: Service) -> None:

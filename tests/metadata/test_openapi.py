@@ -107,6 +107,29 @@ def test_both_roots_have_their_documents_and_batches(root: str) -> None:
     assert methods(f"{root}/$batch") == {"post"}
 
 
+def test_every_body_has_a_schema() -> None:
+    """Generators of clients pass over what has none, or break at it."""
+    bodies = [each for part in walk(document()) for each in walk(part.get("content", {}))]
+    listed = [
+        member(held, media_type) for held in bodies for media_type in held if "/" in media_type
+    ]
+    assert len(listed) > 100
+    assert all("schema" in each for each in listed)
+
+
+@pytest.mark.parametrize("root", ["", "/companies({company_id})"])
+def test_a_batch_in_multipart_is_text_with_an_example(root: str) -> None:
+    batch = member(document(), "paths", f"{root}/$batch", "post")
+    for holder in (member(batch, "requestBody"), member(batch, "responses", "200")):
+        schema = member(holder, "content", "multipart/mixed", "schema")
+        while "$ref" in schema:
+            schema = member(document(), *str(schema["$ref"]).removeprefix("#/").split("/"))
+        assert schema["type"] == "string"
+        [example] = cast("list[str]", schema["examples"])
+        assert example.startswith("--batch_1\r\nContent-Type: application/http\r\n")
+        assert example.endswith("\r\n--batch_1--\r\n")
+
+
 def test_the_variables_of_a_path_are_declared_once_each() -> None:
     whole = document()
     for path in member(whole, "paths"):

@@ -10,7 +10,14 @@ from comptoir.metadata.csdl import XML as CSDL_XML
 from comptoir.metadata.openapi.operations import JSON, Operations
 from comptoir.metadata.openapi.parameters import MAX_VERSION, REPEATABLE, parameter
 from comptoir.metadata.openapi.responses import OF_READS, OF_WRITES, refused
-from comptoir.metadata.openapi.schemas import BATCH, BATCH_ANSWER, SERVICE, reference
+from comptoir.metadata.openapi.schemas import (
+    BATCH,
+    BATCH_ANSWER,
+    PARTS,
+    PARTS_ANSWER,
+    SERVICE,
+    reference,
+)
 
 _COMPANY = "company_id"
 _MULTIPART = "multipart/mixed"
@@ -42,7 +49,7 @@ def _of_root(prefix: str, named: str, variables: list[JsonSchema]) -> Paths:
         return {method: whole, **({"parameters": variables} if variables else {})}
 
     def content(types: Mapping[str, JsonSchema]) -> JsonSchema:
-        return {name: {"schema": schema} if schema else {} for name, schema in types.items()}
+        return {name: {"schema": schema} for name, schema in types.items()}
 
     listed = content({JSON: reference(SERVICE)})
     document = {
@@ -60,14 +67,14 @@ def _of_root(prefix: str, named: str, variables: list[JsonSchema]) -> Paths:
         "responses": {"200": {"description": "CSDL.", "content": described}, **refused(OF_READS)},
     }
     yield f"{prefix}/$metadata", item("get", metadata)
-    answers = content({JSON: reference(BATCH_ANSWER), _MULTIPART: {}})
+    answers = content({JSON: reference(BATCH_ANSWER), _MULTIPART: reference(PARTS_ANSWER)})
     batch = {
         "operationId": f"{named}batch",
         "summary": "Several requests in one",
         "parameters": [parameter(name) for name in REPEATABLE],
         "requestBody": {
             "required": True,
-            "content": content({JSON: reference(BATCH), _MULTIPART: {}}),
+            "content": content({JSON: reference(BATCH), _MULTIPART: reference(PARTS)}),
         },
         "responses": {
             "200": {"description": "An answer to each.", "content": answers},

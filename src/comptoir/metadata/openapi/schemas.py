@@ -14,7 +14,33 @@ CREATE, UPDATE, PAGE = "-create", "-update", "-page"
 """What the names of a kind's further schemas end in."""
 
 ERROR, SERVICE, BATCH, BATCH_ANSWER = "error", "service", "batch", "batch-answer"
+PARTS, PARTS_ANSWER = "batch-parts", "batch-parts-answer"
 REFERENCE, REFERENCES = "reference", "references"
+
+_OF_PARTS = "Requests as parts, between lines of the boundary that `Content-Type` names."
+_PARTS = """\
+--batch_1
+Content-Type: application/http
+
+GET companies HTTP/1.1
+Accept: application/json
+
+
+--batch_1--
+""".replace("\n", "\r\n")
+_OF_ANSWERS = "An answer to each request, as parts between lines of a boundary."
+_ANSWERS = """\
+--batch_1
+Content-Type: application/http
+
+HTTP/1.1 200 OK
+Content-Type: application/json;odata.metadata=minimal
+OData-Version: 4.0
+
+{"value":[]}
+--batch_1--
+""".replace("\n", "\r\n")
+"""A batch in multipart/mixed is text: OpenAPI has no words for parts that are requests."""
 
 _TEXT: JsonSchema = {"type": "string"}
 _ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
@@ -158,6 +184,8 @@ def _of_service() -> Mapping[str, JsonSchema]:
         SERVICE: _listed("value", sets),
         BATCH: _alone(_listed("requests", _alone(_made_of(part, "id", "method", "url")))),
         BATCH_ANSWER: _listed("responses", _made_of(answer, "status")),
+        PARTS: {**_TEXT, "description": _OF_PARTS, "examples": [_PARTS]},
+        PARTS_ANSWER: {**_TEXT, "description": _OF_ANSWERS, "examples": [_ANSWERS]},
     }
 
 
