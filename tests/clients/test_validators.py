@@ -18,9 +18,10 @@ _BIG = 200_000_000
 
 
 class OpenApi(msgspec.Struct):
-    """What a conversion to OpenAPI gave, and complained about."""
+    """What a conversion to OpenAPI gave, where it lets records be created, and its complaints."""
 
     paths: list[str]
+    creating: list[str]
     complaints: list[str]
 
 
@@ -97,6 +98,18 @@ def test_both_convert_to_open_api_without_complaint(metadata: Metadata) -> None:
         assert converted.complaints == []
         ends = {path.rpartition("/")[2] for path in converted.paths}
         assert {each.name for each in MODEL.per_company} <= ends
+
+
+def test_the_converter_sees_which_sets_can_be_written(metadata: Metadata) -> None:
+    """It reads terms by their full names, as long as no alias is declared.
+
+    Of sets within a company it does not ask, so those at the top are compared.
+    """
+    for converted in (metadata.judgement.of_xml, metadata.judgement.of_json):
+        at_top = [each for each in MODEL.sets if f"/{each.name}" in converted.paths]
+        assert at_top
+        for each in at_top:
+            assert (f"/{each.name}" in converted.creating) is not each.read_only
 
 
 def _comparable(csdl: Mapping[str, msgspec.Raw]) -> object:

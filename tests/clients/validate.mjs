@@ -31,7 +31,8 @@ async function invalid() {
 function openApi(csdl) {
   const complaints = [];
   const { paths } = csdl2openapi(csdl, { messages: complaints, openapiVersion: '3.1.0' });
-  return { paths: Object.keys(paths), complaints };
+  const creating = Object.keys(paths).filter(path => paths[path].post);
+  return { paths: Object.keys(paths), creating, complaints };
 }
 
 const unreadable = [];

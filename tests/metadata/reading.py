@@ -20,6 +20,8 @@ ABILITIES = Abilities(
 )
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
 EDMX = "{http://docs.oasis-open.org/odata/ns/edmx}"
+CORE, CAPABILITIES = "@Org.OData.Core.V1", "@Org.OData.Capabilities.V1"
+"""What the names of annotations begin with, in JSON."""
 
 Object = dict[str, "Value"]
 Value = str | int | bool | list["Value"] | Object

@@ -4,7 +4,18 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
-from metadata.reading import EDM, Object, Value, container, json, member, schema, xml
+from metadata.reading import (
+    CAPABILITIES,
+    CORE,
+    EDM,
+    Object,
+    Value,
+    container,
+    json,
+    member,
+    schema,
+    xml,
+)
 from support.specimen import WITH_SPECIMENS
 
 SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
@@ -21,17 +32,17 @@ def of_property(kind: str, name: str) -> Object:
 
 
 def names(held: Object, term: str, list_name: str) -> Value:
-    return member(held, f"@Capabilities.{term}").get(list_name, [])
+    return member(held, f"{CAPABILITIES}.{term}").get(list_name, [])
 
 
 def test_every_element_is_described_as_the_catalog_describes_it() -> None:
     for entity_set in MODEL.sets:
         kind = member(schema(json()), entity_set.type.name)
-        assert kind["@Core.Description"] == entity_set.type.description
+        assert kind[f"{CORE}.Description"] == entity_set.type.description
         for held in entity_set.type.properties:
-            assert member(kind, held.name)["@Core.Description"] == held.description
+            assert member(kind, held.name)[f"{CORE}.Description"] == held.description
         for relation in entity_set.type.navigation:
-            assert member(kind, relation.name)["@Core.Description"] == relation.description
+            assert member(kind, relation.name)[f"{CORE}.Description"] == relation.description
 
 
 @pytest.mark.parametrize(
@@ -50,20 +61,22 @@ def test_every_element_is_described_as_the_catalog_describes_it() -> None:
     ],
 )
 def test_what_the_service_computes_is_told(kind: str, name: str, term: str | None) -> None:
-    terms = [each for each in of_property(kind, name) if each.startswith("@Core.Computed")]
-    assert terms == ([] if term is None else [f"@Core.{term}"])
+    terms = [each for each in of_property(kind, name) if each.startswith(f"{CORE}.Computed")]
+    assert terms == ([] if term is None else [f"{CORE}.{term}"])
 
 
 def test_suggestions_are_examples_and_never_the_only_values() -> None:
     blocked = of_property("customer", "blocked")
     examples = {
-        name: member(blocked, name)["Value"] for name in blocked if name.startswith("@Core.Example")
+        name: member(blocked, name)["Value"]
+        for name in blocked
+        if name.startswith(f"{CORE}.Example")
     }
     assert examples == {
-        "@Core.Example#Usual1": " ",
-        "@Core.Example#Usual2": "Ship",
-        "@Core.Example#Usual3": "Invoice",
-        "@Core.Example#Usual4": "All",
+        f"{CORE}.Example#Usual1": " ",
+        f"{CORE}.Example#Usual2": "Ship",
+        f"{CORE}.Example#Usual3": "Invoice",
+        f"{CORE}.Example#Usual4": "All",
     }
     assert "AllowedValues" not in str(json())
 
@@ -71,19 +84,19 @@ def test_suggestions_are_examples_and_never_the_only_values() -> None:
 def test_unique_rules_are_alternate_keys() -> None:
     kind = member(schema(json()), "itemTranslation")
     keys = [{"Key": [{"Name": "itemNo"}, {"Name": "languageCode"}, {"Name": "variantCode"}]}]
-    assert kind["@Core.AlternateKeys"] == keys
-    two = member(schema(json(model=WITH_SPECIMENS)), "specimen")["@Core.AlternateKeys"]
+    assert kind[f"{CORE}.AlternateKeys"] == keys
+    two = member(schema(json(model=WITH_SPECIMENS)), "specimen")[f"{CORE}.AlternateKeys"]
     assert two == [{"Key": [{"Name": "code"}, {"Name": "series"}]}, {"Key": [{"Name": "rank"}]}]
-    assert "@Core.AlternateKeys" not in member(schema(json()), "salesPrice")
+    assert f"{CORE}.AlternateKeys" not in member(schema(json()), "salesPrice")
 
 
 @SETS
 def test_writing_is_offered_where_records_are_written(entity_set: EntitySet) -> None:
     held, writable = of_set(entity_set), not entity_set.read_only
     for term, name in (("Insert", "Insertable"), ("Update", "Updatable"), ("Delete", "Deletable")):
-        assert member(held, f"@Capabilities.{term}Restrictions")[name] is writable
-    assert ("@Core.OptimisticConcurrency" in held) is writable
-    assert held.get("@Core.Permissions") == (None if writable else "Read")
+        assert member(held, f"{CAPABILITIES}.{term}Restrictions")[name] is writable
+    assert (f"{CORE}.OptimisticConcurrency" in held) is writable
+    assert held.get(f"{CORE}.Permissions") == (None if writable else "Read")
 
 
 def test_what_a_create_needs_and_an_update_leaves_is_told() -> None:
@@ -110,7 +123,7 @@ def test_the_secret_stands_in_no_query_option() -> None:
     held = of_set(MODEL.by_name["contactsExt"])
     assert names(held, "FilterRestrictions", "NonFilterableProperties") == ["onlinePassword"]
     assert names(held, "SortRestrictions", "NonSortableProperties") == ["onlinePassword"]
-    applied = member(held, "@Aggregation.ApplySupported")
+    applied = member(held, "@Org.OData.Aggregation.V1.ApplySupported")
     for listed in ("GroupableProperties", "AggregatableProperties"):
         assert "displayName" in str(applied[listed])
         assert "onlinePassword" not in str(applied[listed])
@@ -128,10 +141,10 @@ def test_the_pairs_are_for_filters_alone() -> None:
 
 @SETS
 def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySet) -> None:
-    expanded = member(of_set(entity_set), "@Capabilities.ExpandRestrictions")
+    expanded = member(of_set(entity_set), f"{CAPABILITIES}.ExpandRestrictions")
     related = entity_set.name in ("contactsExt", "customersExt", "itemsExt")
     assert expanded == ({"Expandable": True, "MaxLevels": 3} if related else {"Expandable": False})
-    tracked = member(of_set(entity_set), "@Capabilities.ChangeTracking")["Supported"]
+    tracked = member(of_set(entity_set), f"{CAPABILITIES}.ChangeTracking")["Supported"]
     assert tracked is (entity_set.name not in ("companies", "filteredItemAttributesExt"))
 
 
@@ -139,22 +152,24 @@ def test_at_the_root_the_same_is_told_of_the_sets_within_a_company() -> None:
     """But for the tags, whose term is for entity sets alone."""
     company = member(schema(json()), "company")
     for each in MODEL.per_company:
-        at_top = {name: held for name, held in of_set(each).items() if name.startswith("@Cap")}
+        at_top = {
+            name: held for name, held in of_set(each).items() if name.startswith(CAPABILITIES)
+        }
         assert member(company, each.name).items() >= at_top.items()
         elsewhere = member(container(json()), each.name)
-        assert member(elsewhere, "@Capabilities.NavigationRestrictions")["Navigability"] == "None"
+        assert member(elsewhere, f"{CAPABILITIES}.NavigationRestrictions")["Navigability"] == "None"
 
 
 def test_the_interface_as_a_whole_is_told() -> None:
     told = container(json())
-    assert told["@Capabilities.FilterFunctions"] == ["contains", "startswith"]
-    assert told["@Capabilities.ConformanceLevel"] == "Intermediate"
-    assert member(told, "@Capabilities.BatchSupport")["Supported"] is True
-    assert member(told, "@Capabilities.DeepInsertSupport")["Supported"] is False
+    assert told[f"{CAPABILITIES}.FilterFunctions"] == ["contains", "startswith"]
+    assert told[f"{CAPABILITIES}.ConformanceLevel"] == "Intermediate"
+    assert member(told, f"{CAPABILITIES}.BatchSupport")["Supported"] is True
+    assert member(told, f"{CAPABILITIES}.DeepInsertSupport")["Supported"] is False
     for absent in ("AsynchronousRequests", "KeyAsSegment", "CrossJoin"):
-        assert told[f"@Capabilities.{absent}Supported"] is False
-    assert told["@Repeatability.Supported"] is True
-    assert told["@Authorization.SecuritySchemes"] == [{"Authorization": "bearer"}]
+        assert told[f"{CAPABILITIES}.{absent}Supported"] is False
+    assert told["@Org.OData.Repeatability.V1.Supported"] is True
+    assert told["@Org.OData.Authorization.V1.SecuritySchemes"] == [{"Authorization": "bearer"}]
 
 
 def test_values_are_written_in_xml_as_their_kinds() -> None:
@@ -172,6 +187,6 @@ def test_values_are_written_in_xml_as_their_kinds() -> None:
     [level] = [
         each.get("EnumMember")
         for each in document.iter(f"{EDM}Annotation")
-        if each.get("Term") == "Capabilities.ConformanceLevel"
+        if each.get("Term") == "Org.OData.Capabilities.V1.ConformanceLevel"
     ]
-    assert level == "Capabilities.ConformanceLevelType/Intermediate"
+    assert level == "Org.OData.Capabilities.V1.ConformanceLevelType/Intermediate"

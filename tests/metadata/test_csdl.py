@@ -1,6 +1,7 @@
 """`$metadata` tells every kind with every property, every set, and where each stands."""
 
 from collections.abc import Mapping
+from typing import cast
 from xml.etree.ElementTree import Element
 
 import pytest
@@ -11,7 +12,20 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.scalar import GUID
 from comptoir.edm.text import CODE
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version
-from metadata.reading import EDM, EDMX, Value, container, json, member, members, schema, xml
+from metadata.reading import (
+    CAPABILITIES,
+    CORE,
+    EDM,
+    EDMX,
+    Object,
+    Value,
+    container,
+    json,
+    member,
+    members,
+    schema,
+    xml,
+)
 from support.contract import FIELDS
 from support.specimen import WITH_SPECIMENS
 
@@ -24,6 +38,7 @@ TYPES: Mapping[str, str] = {
     "integer": "Edm.Int32",
     "number": "Edm.Decimal",
 }
+ANNOTATION = f"{EDM}Annotation"
 PAIRS = [f"attribute{what}{number}" for number in range(1, 11) for what in ("Name", "Value")]
 ROOTS = pytest.mark.parametrize("under_company", [False, True], ids=["root", "company"])
 
@@ -63,7 +78,7 @@ def test_the_filter_only_pairs_may_be_missing() -> None:
     kind = member(schema(json()), "filteredItemAttribute")
     nullable = [name for name, held in members(kind, "Property").items() if "$Nullable" in held]
     assert nullable == PAIRS
-    assert member(kind, PAIRS[0])["@Core.Permissions"] == "None"
+    assert member(kind, PAIRS[0])[f"{CORE}.Permissions"] == "None"
 
 
 @ROOTS
@@ -87,7 +102,7 @@ def test_the_container_has_every_set_and_says_which_stand_at_the_top(under_compa
     }
     assert hidden == {each.name for each in MODEL.sets if each.per_company != under_company}
     for name, held in sets.items():
-        readable = member(held, "@Capabilities.ReadRestrictions")["Readable"]
+        readable = member(held, f"{CAPABILITIES}.ReadRestrictions")["Readable"]
         assert readable is (name not in hidden)
 
 
@@ -144,12 +159,50 @@ def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
 
 def test_the_references_are_to_the_vocabularies_that_are_used() -> None:
     text = str(json())
-    included = {each.get("Alias"): each.get("Namespace") for each in xml().iter(f"{EDMX}Include")}
-    assert included == {
-        alias: f"Org.OData.{alias}.V1"
-        for alias in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
-        if f"@{alias}." in text
+    included = [each.attrib for each in xml().iter(f"{EDMX}Include")]
+    assert included == [
+        {"Namespace": f"Org.OData.{name}.V1"}
+        for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
+        if f"@Org.OData.{name}.V1." in text
+    ]
+    references = member(json(), "$Reference").values()
+    assert [member(cast("Object", each)) for each in references] == [
+        {"$Include": [{"$Namespace": each["Namespace"]}]} for each in included
+    ]
+
+
+@ROOTS
+def test_terms_have_their_full_names_and_none_comes_twice(under_company: bool) -> None:
+    """Some clients know no alias; an alias beside would be the same term a second time."""
+    for element in xml(under_company=under_company).iter():
+        terms = [(each.get("Term"), each.get("Qualifier")) for each in element.findall(ANNOTATION)]
+        assert all(str(term).startswith("Org.OData.") for term, _ in terms)
+        assert len(terms) == len(set(terms))
+    text = str(json(under_company=under_company))
+    for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability"):
+        assert f"@{name}." not in text
+        assert f"#{name}." not in text
+
+
+@ROOTS
+def test_a_client_without_aliases_reads_what_can_be_written(under_company: bool) -> None:
+    """As pybc365 does it, in either format."""
+    document = xml(under_company=under_company)
+    sets = {
+        each.get("Name"): {note.get("Term"): note for note in each.iter(ANNOTATION)}
+        for each in document.iter(f"{EDM}EntitySet")
     }
+    for each in MODEL.sets:
+        of_json = member(container(json(under_company=under_company)), each.name)
+        for what, flag in (("Insert", "Insertable"), ("Update", "Updatable")):
+            term = f"Org.OData.Capabilities.V1.{what}Restrictions"
+            [value] = [
+                value.get("Bool")
+                for value in sets[each.name][term].iter(f"{EDM}PropertyValue")
+                if value.get("Property") == flag
+            ]
+            writable = each.per_company == under_company and not each.read_only
+            assert (value == "true") is member(of_json, f"@{term}")[flag] is writable
 
 
 @pytest.mark.parametrize("version", ["4.0", "4.01"])

@@ -30,9 +30,8 @@ from comptoir.metadata.csdl.description import (
 from comptoir.metadata.traits import filter_pairs, has_computed_default, is_computed
 
 _CONTAINER = "Container"
-_CANONICAL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
 _VOCABULARIES = tuple(
-    Vocabulary(name, f"Org.OData.{name}.V1", f"{_CANONICAL}/Org.OData.{name}.V1")
+    Vocabulary(name)
     for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
 )
 

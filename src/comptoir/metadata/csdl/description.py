@@ -6,6 +6,19 @@ The names are those of CSDL 4.01. `describe` makes a description, `to_xml` and `
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_CANONICAL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
+_VOCABULARY = "Org.OData.{}.V1"
+
+
+def full_name(name: str) -> str:
+    """A name of a vocabulary in full: `Org.OData.Core.V1.Description` for `Core.Description`.
+
+    Documents declare no aliases. Some clients know none, and where one is declared, CSDL JSON
+    must use it throughout (OData CSDL JSON 4.01, section 4.2).
+    """
+    vocabulary, _, simple = name.partition(".")
+    return f"{_VOCABULARY.format(vocabulary)}.{simple}"
+
 
 @dataclass(frozen=True, slots=True)
 class PropertyPath:
@@ -36,7 +49,7 @@ Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A term, qualified by its vocabulary's alias, applied with a value."""
+    """A term, qualified by its vocabulary's short name, applied with a value."""
 
     term: str
     value: Value
@@ -93,11 +106,19 @@ class SetElement:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A vocabulary whose terms are used, by its alias; `url` lacks `.xml` or `.json`."""
+    """A vocabulary of OASIS whose terms are used, by its short name, such as `Core`."""
 
-    alias: str
-    namespace: str
-    url: str
+    name: str
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return _VOCABULARY.format(self.name)
+
+    @property
+    def url(self) -> str:
+        """Where it is documented, without `.xml` or `.json`."""
+        return f"{_CANONICAL}/{self.namespace}"
 
 
 @dataclass(frozen=True, slots=True)

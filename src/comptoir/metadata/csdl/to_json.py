@@ -3,6 +3,7 @@
 import msgspec
 
 from comptoir.metadata.csdl.description import (
+    Annotation,
     Annotations,
     Description,
     Member,
@@ -13,6 +14,7 @@ from comptoir.metadata.csdl.description import (
     SetElement,
     TypeElement,
     Value,
+    full_name,
 )
 
 _STRING = "Edm.String"
@@ -29,7 +31,7 @@ class _Writer:
     def __init__(self, description: Description) -> None:
         self._described = description
         self._namespace = description.namespace
-        self._urls = {each.alias: f"{each.url}.json" for each in description.vocabularies}
+        self._urls = {each.name: f"{each.url}.json" for each in description.vocabularies}
 
     def document(self) -> _Object:
         described, namespace = self._described, self._namespace
@@ -43,9 +45,7 @@ class _Writer:
             "$Version": "4.01",
             "$EntityContainer": f"{namespace}.{described.container}",
             "$Reference": {
-                self._urls[each.alias]: {
-                    "$Include": [{"$Namespace": each.namespace, "$Alias": each.alias}]
-                }
+                self._urls[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
                 for each in described.vocabularies
             },
             namespace: schema,
@@ -88,10 +88,7 @@ class _Writer:
         return {**written, **self._annotations(held.annotations)}
 
     def _annotations(self, annotations: Annotations) -> _Object:
-        return {
-            f"@{each.term}{f'#{each.qualifier}' if each.qualifier else ''}": self._value(each.value)
-            for each in annotations
-        }
+        return {f"@{_term(each)}": self._value(each.value) for each in annotations}
 
     def _value(self, value: Value) -> object:
         if isinstance(value, tuple):
@@ -101,7 +98,12 @@ class _Writer:
             if not value.type:
                 return written
             url = self._urls[value.type.partition(".")[0]]
-            return {"@type": f"{url}#{value.type}", **written}
+            return {"@type": f"{url}#{full_name(value.type)}", **written}
         if isinstance(value, PropertyPath | Member):
             return value.name
         return value
+
+
+def _term(applied: Annotation) -> str:
+    qualifier = f"#{applied.qualifier}" if applied.qualifier else ""
+    return full_name(applied.term) + qualifier

@@ -14,6 +14,7 @@ from comptoir.metadata.csdl.description import (
     TypeElement,
     Value,
     Vocabulary,
+    full_name,
 )
 
 _EDM = "http://docs.oasis-open.org/odata/ns/edm"
@@ -43,8 +44,7 @@ def csdl_xml(description: Description, version: str) -> bytes:
 
 def _reference(parent: Element, vocabulary: Vocabulary) -> None:
     reference = SubElement(parent, "edmx:Reference", {"Uri": f"{vocabulary.url}.xml"})
-    included = {"Namespace": vocabulary.namespace, "Alias": vocabulary.alias}
-    SubElement(reference, "edmx:Include", included)
+    SubElement(reference, "edmx:Include", {"Namespace": vocabulary.namespace})
 
 
 def _type(parent: Element, namespace: str, kind: TypeElement) -> None:
@@ -88,7 +88,7 @@ def _set(parent: Element, namespace: str, held: SetElement) -> None:
 
 def _annotate(parent: Element, annotations: Annotations) -> None:
     for each in annotations:
-        attributes = {"Term": each.term}
+        attributes = {"Term": full_name(each.term)}
         if each.qualifier:
             attributes["Qualifier"] = each.qualifier
         _give(SubElement(parent, "Annotation", attributes), each.value)
@@ -109,7 +109,7 @@ def _give(holder: Element, value: Value) -> None:
 def _item(parent: Element, value: Value) -> None:
     """Write a member of a collection, or a record, as an element."""
     if isinstance(value, Record):
-        record = SubElement(parent, "Record", {"Type": value.type} if value.type else {})
+        record = SubElement(parent, "Record", {"Type": full_name(value.type)} if value.type else {})
         for name, held in value.values.items():
             _give(SubElement(record, "PropertyValue", {"Property": name}), held)
     elif isinstance(value, tuple):
@@ -128,5 +128,5 @@ def _scalar(value: bool | int | str | PropertyPath | Member) -> tuple[str, str]:
     if isinstance(value, PropertyPath):
         return "PropertyPath", value.name
     if isinstance(value, Member):
-        return "EnumMember", f"{value.type}/{value.name}"
+        return "EnumMember", f"{full_name(value.type)}/{value.name}"
     return "String", value
