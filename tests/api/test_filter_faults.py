@@ -197,6 +197,8 @@ BEYOND = [
     ("isof(code,Edm.Stream)", "Edm.Stream"),
     ("rank add NaN eq 1", "NaN"),
     ("rank mul INF eq 1", "INF"),
+    ("contains(content,content)", "looking for long texts within long texts"),
+    (" or ".join(["indexof(text,text) eq 1"] * 17), "looking for long texts within long texts"),
     ("matchesPattern(code,text)", "pattern"),
     ("matchesPattern(code,'(?=a)')", "(?"),
     ("matchesPattern(code,'\\bx')", "word boundary"),

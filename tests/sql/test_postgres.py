@@ -121,7 +121,8 @@ NUMBER = st.one_of(DECIMAL, WIDE)
 TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
 _TAKES: dict[str, Sequence[Values]] = {
-    "contains startswith startswith_text endswith endswith_text indexof concat": (TEXT, TEXT),
+    "contains contains_text startswith startswith_text endswith endswith_text": (TEXT, TEXT),
+    "indexof indexof_text concat": (TEXT, TEXT),
     "tolower toupper trim length text_of_text": (TEXT,),
     "fold": (TEXT, TEXT, TEXT),
     "substring_written": (TEXT, COUNT, COUNT),

@@ -161,6 +161,9 @@ def _environment(settings: Settings) -> dict[str, str]:
         "stop_seconds",
         "request_seconds",
         "stall_seconds",
+        "scan_seconds",
+        "scan_threads",
+        "database_connections",
     )
     given = {environment_name(name): str(getattr(settings, name)) for name in names}
     return {**os.environ, **given}

@@ -1,6 +1,7 @@
 """A service within the tests' own process, spoken to without a socket."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,20 @@ class Service:
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
         return self._runner.run(self._send_all(requests))
+
+    def timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
+        """Send a request: the answer, its seconds, and for how many the event loop was held."""
+        return self._runner.run(self._timed(request))
+
+    async def _timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
+        began = seen = time.perf_counter()
+        held = 0.0
+        sending = asyncio.ensure_future(self._http.send(request))
+        while not sending.done():
+            await asyncio.wait((sending,), timeout=0.001)
+            now = time.perf_counter()
+            held, seen = max(held, now - seen), now
+        return sending.result(), seen - began, held
 
     def abandon(self, request: httpx.Request, turns: int) -> None:
         """Send a request, and leave after so many turns of the event loop."""

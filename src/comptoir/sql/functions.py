@@ -35,7 +35,8 @@ _ARITIES = {
         int64_of_decimal text_of_decimal text_of_duration
     """,
     2: """
-        endswith matchespattern add_whole sub_whole mul_whole div_whole mod_whole add_decimal
+        contains startswith endswith indexof matchespattern add_whole sub_whole mul_whole
+        div_whole mod_whole add_decimal
         sub_decimal mul_decimal div_decimal mod_decimal add_wide sub_wide mul_wide mod_wide
         add_moment sub_moment between_moments add_date sub_date between_dates total_whole
         total_decimal
@@ -57,12 +58,8 @@ REGISTERED: Mapping[str, int] = MappingProxyType(
 """The functions that SQLite must have registered, with how many arguments each takes."""
 
 
-def _contains(text: Operand, part: Operand) -> ColumnElement[bool]:
+def _contains_text(text: Operand, part: Operand) -> ColumnElement[bool]:
     return func.instr(text, part, type_=Integer) > constant(0)
-
-
-def _startswith(text: Operand, part: Operand) -> ColumnElement[bool]:
-    return func.instr(text, part, type_=Integer) == constant(1)
 
 
 def _startswith_text(text: Operand, part: Operand) -> ColumnElement[bool]:
@@ -130,13 +127,12 @@ def _present(value: Operand) -> SqlExpression:
 
 
 _NATIVE: FunctionTable = {
-    "contains": _contains,
-    "startswith": _startswith,
+    "contains_text": _contains_text,
     "startswith_text": _startswith_text,
     "endswith_text": _endswith_text,
     "length": lambda text: func.length(text, type_=Integer),
     "concat": _infix("||"),
-    "indexof": lambda text, part: func.instr(text, part).op("-")(constant(1)),
+    "indexof_text": lambda text, part: func.instr(text, part).op("-")(constant(1)),
     "substring_written": _substring_written,
     "year": _part(1, 4),
     "month": _part(6, 2),

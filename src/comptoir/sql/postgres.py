@@ -161,6 +161,7 @@ def _substring_written(text: Operand, start: Operand, *length: Operand) -> SqlEx
 
 _TEXTS: FunctionTable = {
     "contains": _contains,
+    "contains_text": _contains,
     "startswith": _startswith,
     "startswith_text": _startswith,
     "endswith": _endswith,
@@ -168,6 +169,7 @@ _TEXTS: FunctionTable = {
     "matchespattern": _matches_pattern,
     "length": _length,
     "indexof": _index_of,
+    "indexof_text": _index_of,
     "concat": lambda left, right: _by_code_point(left.op("||")(right)),
     "substring": _text("substring"),
     "substring_written": _substring_written,

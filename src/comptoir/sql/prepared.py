@@ -1,5 +1,6 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TypeVar
@@ -168,8 +169,13 @@ def converted(place: BindParameter[str | int], convert: Convert) -> BindParamete
 PREFIX = "comptoir_"
 """What the names of registered functions begin with."""
 
-COSTLY = ("matchespattern",)
+COSTLY = (f"{PREFIX}matchespattern(",)
 """Registered functions that may spend long on a record."""
+
+MOST_CALLS = 50
+"""Functions of texts and numbers that a statement has which does not spend long on a record."""
+
+_CALL = re.compile(rf"{PREFIX}\w+\(|\b(?:instr|substr|length)\(|\|\|", re.ASCII)
 
 
 def constant(number: int) -> ColumnElement[int]:
@@ -212,7 +218,7 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
             numbers[name] if name in numbers else len(names) + int(name.removeprefix(_SLOT))
             for name in order
         ),
-        any(f"{PREFIX}{name}(" in text for name in COSTLY),
+        any(each in text for each in COSTLY) or len(_CALL.findall(text)) > MOST_CALLS,
         tuple(_conversions(compiled, order)),
     )
 

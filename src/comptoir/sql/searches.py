@@ -142,7 +142,7 @@ class _Search:
         )
 
     def _contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        contains = self._dialect.functions["contains"](text, slot_of(term))
+        contains = self._dialect.functions["contains_text"](text, slot_of(term))
         return cast("ColumnElement[bool]", contains)
 
 

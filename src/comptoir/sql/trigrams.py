@@ -81,7 +81,7 @@ class TrigramIndex(SearchIndex):
 
     @override
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        return cast("ColumnElement[bool]", SQLITE["contains"](text, slot_of(term)))
+        return cast("ColumnElement[bool]", SQLITE["contains_text"](text, slot_of(term)))
 
 
 def trigrams(term: str, most: int) -> str:

@@ -30,6 +30,9 @@ from comptoir.plan.faults import unknown_name
 from comptoir.request.expression.tree import Call, Literal
 from comptoir.request.pattern import PatternFault, check_pattern
 
+SHORT = 100
+"""Characters of a literal that a database looks for by trying each place of the text."""
+
 MAXIMUM = "9999-12-31T23:59:59.999Z"
 """The latest instant."""
 
@@ -133,7 +136,7 @@ def bind_call(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
             _check_offset(terms, node, arguments[0])
         timed = values[0].kind is TIMES and (node.name in _TIMED or node.name[0] == "f")
         name = f"{node.name}_of_time" if timed else node.name
-        value = Function(name, tuple([each.value for each in values]))
+        value = Function(name, _values(values))
     return Typed(value, signature.result, nullable, signature.most, own_type=signature.own_type)
 
 
@@ -226,7 +229,7 @@ def _substring(
             raise terms.misused(argument.node, "substring takes a length that is not negative.")
     written = all(each.literal is not None and each.literal >= 0 for each in values[1:])
     name = "substring_written" if written else "substring"
-    return Function(name, tuple([each.value for each in values]))
+    return Function(name, _values(values))
 
 
 def _matches(
@@ -244,19 +247,32 @@ def _matches(
                     pattern, f"{fault.construct} in the pattern of matchesPattern"
                 ) from None
             raise terms.misused(pattern, f"the pattern {fault}") from None
-    return Function("matchespattern", tuple([each.value for each in values]))
+    return Function("matchespattern", _values(values))
+
+
+def _located(
+    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
+) -> Value:
+    part = arguments[1].node
+    short = isinstance(part, Literal) and len(part.text) <= SHORT
+    return Function(f"{node.name}_text" if short else node.name, _values(values))
+
+
+def _values(values: Sequence[Typed]) -> tuple[Value, ...]:
+    return tuple([each.value for each in values])
 
 
 def _startswith(
     terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
 ) -> Value:
     written = isinstance(arguments[1].node, Literal)
-    name = "startswith_text" if written else "startswith"
-    return Function(name, tuple([each.value for each in values]))
+    return Function("startswith_text" if written else "startswith", _values(values))
 
 
 _Special = Callable[[Terms, Call, Sequence[Operand], Sequence[Typed]], Value]
 _SPECIAL: dict[str, _Special] = {
+    "contains": _located,
+    "indexof": _located,
     "startswith": _startswith,
     "endswith": _endswith,
     "substring": _substring,

@@ -29,6 +29,15 @@ MOST_CHARACTERS = 64_000
 It is measured by how long properties may be, not by how long they are.
 """
 
+MOST_COMPARED = 1 << 28
+"""How many characters may be compared for a record, where texts are looked for within texts.
+
+PostgreSQL may compare each character of either with each of the other, some hundred million in
+a tenth of a second, and cannot be interrupted meanwhile.
+"""
+
+_SEARCHING = frozenset({"contains", "contains_text", "indexof", "indexof_text"})
+
 _SHORT = 40.0
 """No less than what a value that is no text has as text."""
 
@@ -55,11 +64,13 @@ class Lengths:
         self._computed = {each.name: each for each in computed}
         self._properties = _lengths(model)
         self._known = known
+        self._compared = 0.0
 
     def longest(self, node: Value, position: int) -> float:
         """The most characters that a value has as text; infinite where it has no limit.
 
-        Raises `Refusal` (501) where texts are joined to one that may be too long.
+        Raises `Refusal` (501) where texts are joined to one that may be too long, or looked for in
+        one another where both may be long.
         """
         match node:
             case Field() if node.name in self._computed:
@@ -85,6 +96,12 @@ class Lengths:
 
     def _made(self, node: Function, below: Sequence[float], position: int) -> float:
         length = sum(below)
+        if node.name in _SEARCHING:
+            text, part = [min(each, MOST_CHARACTERS) for each in below]
+            self._compared += text * part
+            if self._compared > MOST_COMPARED:
+                construct = "looking for long texts within long texts so often"
+                raise unsupported(self._option, position, construct)
         if node.name == "substring_written":
             counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
             length = min([below[0], *map(float, counts)])

@@ -2,10 +2,10 @@
 
 Those literals are cut out of the filter, and what is left is its shape. A shape is bound with a
 marker in each literal's place; where the markers come out among the values tells where the
-literals of every other filter of the shape go. What texts and Guids hold never decides how a
+literals of every other filter of the shape go. What short texts and Guids hold never decides how a
 filter is bound, which makes this right; other literals stay in the shape, because theirs may.
-Where a text is more than a value (a pattern, the digits of a duration), the filter is its own
-shape.
+Where a text is more than a value (a pattern, the digits of a duration, a text so long that its
+length counts), the filter is its own shape.
 """
 
 import re
@@ -17,6 +17,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
 from comptoir.plan.expressions.filters import bind_filter
+from comptoir.plan.expressions.functions import SHORT
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import LONG, LONG_KEPT, kept
 from comptoir.plan.expressions.slots import NOW
@@ -57,6 +58,8 @@ def filter_where(grounds: Grounds, text: str) -> Where:
         texts = _BETWEEN.join([text, *[alias for _, alias in grounds.aliases]])
     parts = _LITERAL.split(texts)
     literals = parts[1::2]
+    if len(texts) > SHORT and any(len(each) > SHORT for each in literals):
+        return _whole(grounds, text)
     kinds = tuple([literal[0] == "'" for literal in literals])
     names = tuple([name for name, _ in grounds.aliases])
     template_of = _long_template if len(texts) > LONG else _short_template

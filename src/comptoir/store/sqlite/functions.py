@@ -15,6 +15,7 @@ from comptoir.sql.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.prepared import PREFIX
 from comptoir.sql.trigrams import trigrams
 from comptoir.store.sqlite.computing import NUMBERS, Computing, ComputingFault
+from comptoir.store.sqlite.limit import Limit
 from comptoir.store.sqlite.totals import TOTALS, WIDE_TOTALS, WideTotal
 
 _FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - moments are stored in UTC, without saying so
@@ -30,8 +31,11 @@ def _substring(text: str, start: int, length: int | None = None) -> str:
     return text[first:] if length is None else text[first : first + length]
 
 
-def _matches(text: str, pattern: str) -> int:
-    return int(compiled_pattern(pattern).found_in(text))
+def _matching(limit: Limit) -> Computing:
+    def matches(text: str, pattern: str) -> int:
+        return int(compiled_pattern(pattern).found_in(text, limit.check))
+
+    return matches
 
 
 def _span(moment: str) -> int:
@@ -87,9 +91,11 @@ _OTHERS: dict[str, Computing] = {
     "tolower": str.lower,
     "toupper": str.upper,
     "trim": str.strip,
+    "contains": lambda text, part: int(part in text),
+    "startswith": lambda text, part: int(text.startswith(part)),
+    "indexof": str.find,
     "endswith": lambda text, part: int(text.endswith(part)),
     "substring": _substring,
-    "matchespattern": _matches,
     "add_moment": _moved_moment,
     "sub_moment": lambda moment, span: _moved_moment(moment, -span),
     "between_moments": lambda left, right: _span(left) - _span(right),
@@ -115,12 +121,13 @@ class Faults:
     def __init__(self) -> None:
         self._message: str | None = None
 
-    def guarded(self, compute: Computing) -> Computing:
-        """A function that gives null for null, and keeps the message of a fault."""
+    def guarded(self, compute: Computing, limit: Limit) -> Computing:
+        """A function that gives null for null, keeps the message of a fault and checks a limit."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
                 return None
+            limit.check()
             try:
                 return compute(*arguments)
             except ComputingFault as fault:
@@ -142,13 +149,17 @@ class Faults:
 class _Total:
     """An aggregate function of a connection: takes wide numbers in, and makes something of them."""
 
-    def __init__(self, faults: Faults, made: Callable[[WideTotal], Stored | None]) -> None:
+    def __init__(
+        self, faults: Faults, limit: Limit, made: Callable[[WideTotal], Stored | None]
+    ) -> None:
         self._faults = faults
+        self._limit = limit
         self._made = made
         self._total = WideTotal()
 
     def step(self, value: str | None, /) -> None:
         """Take a number in."""
+        self._limit.check()
         self._total.step(value)
 
     def finalize(self) -> Stored | None:
@@ -161,21 +172,28 @@ class _Total:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows what its functions found wrong."""
+    """A connection that knows what its functions found wrong, and when a statement must end."""
 
     faults = Faults()
+    limit = Limit()
+
+    def stop(self) -> None:
+        """End the statement under way: between two records, or within a function."""
+        self.limit.stop()
+        self.interrupt()
 
 
 def register(connection: Connection) -> None:
     """Teach a connection the functions."""
-    faults = connection.faults = Faults()
+    faults, limit = connection.faults, connection.limit = Faults(), Limit()
+    functions = {**_ALL, "matchespattern": _matching(limit)}
     for name, arity in REGISTERED.items():
-        compute = _ALL[name]
+        compute = functions[name]
         # deterministic functions are computed once for a constant argument
         connection.create_function(
-            f"{PREFIX}{name}", arity, faults.guarded(compute), deterministic=True
+            f"{PREFIX}{name}", arity, faults.guarded(compute, limit), deterministic=True
         )
     for name in REGISTERED_AGGREGATES:
-        total = partial(_Total, faults, WIDE_TOTALS[name])
+        total = partial(_Total, faults, limit, WIDE_TOTALS[name])
         # the driver takes more than the whole numbers that its declaration says
         connection.create_aggregate(f"{PREFIX}{name}", 1, total)  # type: ignore[arg-type]

@@ -11,13 +11,15 @@ import sqlite3
 from collections.abc import AsyncIterator, Generator
 from typing import TypeVar
 
+from comptoir.plan.expressions.functions import SHORT
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.protocol import Patience, unlimited
 from comptoir.store.sqlite.connection import refusal_of
+from comptoir.store.sqlite.functions import Connection
 from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.session import Portion, drive, run_statement
+from comptoir.store.sqlite.session import Portion, StatementStopped, drive, run_statement
 from comptoir.store.turns import SLICE, Turns
 
 STEPS = 500
@@ -25,6 +27,15 @@ STEPS = 500
 
 BUDGET = 40
 """Callbacks after which a statement must leave the event loop: one or two milliseconds."""
+
+SECONDS = 0.002
+"""How long a statement may take in the event loop, where a single step may take long.
+
+It is given as much again of the processor, so that a busy machine changes nothing.
+"""
+
+MOST_TEXT = 2_000
+"""Characters that the long texts among a statement's values have in the event loop, together."""
 
 CHARACTERS = 4_000_000
 """How much text of a page is fetched at once on a scanning thread, and then is in memory."""
@@ -44,8 +55,8 @@ class Reader:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
-        unhurried: sqlite3.Connection,
+        connection: Connection,
+        unhurried: Connection,
         statements: ReadStatements,
         scans: Scans,
     ) -> None:
@@ -59,6 +70,7 @@ class Reader:
         self._loop = asyncio.get_running_loop()
         self._in_turn = False
         self._callbacks = 0
+        self._reading = False
         connection.set_progress_handler(self._called_back, STEPS)
 
     async def lookup(self, query: Query) -> list[Row]:
@@ -115,22 +127,29 @@ class Reader:
 
     def _within_budget(self, query: Query) -> list[Row] | None:
         """The rows of a statement, None when it takes longer than a turn may."""
-        if query.costly or hash(query.text) in self._slow:
+        if query.costly or hash(query.text) in self._slow or _has_long_texts(query):
             return None
         self._callbacks = 0
         if not self._in_turn:
             self._begin_turn()
+        self._connection.limit.begin(SECONDS)
+        self._reading = True
         try:
             return run_statement(self._connection, query)
-        except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise refusal_of(fault) from fault
+        except StatementStopped:
+            # the next one of its shape may have shorter texts
+            if self._callbacks > BUDGET:
+                self._remember(query)
         except sqlite3.Error as fault:
             raise refusal_of(fault) from fault
+        finally:
+            self._reading = False
+        return None
+
+    def _remember(self, query: Query) -> None:
         if len(self._slow) == SHAPES_KEPT:
             self._slow.clear()
         self._slow.add(hash(query.text))
-        return None
 
     def _begin_turn(self) -> None:
         """Let the reads of a turn of the event loop share a transaction, and so its locks.
@@ -148,11 +167,20 @@ class Reader:
             self._connection.commit()
 
     def _called_back(self) -> bool:
+        if not self._reading:
+            # a BEGIN or a COMMIT, which must not be interrupted
+            return False
         self._callbacks += 1
-        return self._callbacks > BUDGET
+        return self._callbacks > BUDGET or self._connection.limit.is_over()
 
     def stop(self) -> None:
         """Close the connections."""
         self._end_turn()
         self._connection.close()
         self._unhurried.close()
+
+
+def _has_long_texts(query: Query) -> bool:
+    # not many short ones, such as the keys that $expand looks up
+    texts = [len(each) for each in query.values if isinstance(each, str) and len(each) > SHORT]
+    return bool(texts) and sum(texts) > MOST_TEXT

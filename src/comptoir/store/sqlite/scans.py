@@ -9,7 +9,8 @@ from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.session import Portion, run_statement
+from comptoir.store.sqlite.functions import Connection
+from comptoir.store.sqlite.session import Portion, StatementStopped, run_statement
 
 INTERRUPT_SECONDS = 0.02
 """How often a read that nobody waits for is told to end."""
@@ -20,7 +21,7 @@ class Scans:
 
     def __init__(
         self,
-        connect: Callable[[], sqlite3.Connection],
+        connect: Callable[[], Connection],
         *,
         threads: int,
         most_waiting: int,
@@ -55,23 +56,23 @@ class Scans:
     async def _run(self, query: Query, portion: Portion | None) -> list[Row]:
         loop = asyncio.get_running_loop()
         connection = self._idle.pop()
-        work = loop.run_in_executor(self._threads, run_statement, connection, query, portion)
+        work = loop.run_in_executor(self._threads, _run_within, connection, query, portion)
         try:
             await asyncio.wait([work], timeout=self._seconds)
         finally:
-            # an interrupt is lost on a thread that has not begun, and the connection is another's
-            # only when the thread has let go of it
+            # a thread that has not begun does not notice, and the connection is another's only
+            # when the thread has let go of it
             while not work.done():
-                connection.interrupt()
+                connection.stop()
                 await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
             self._idle.append(connection)
             fault = work.exception()
         if fault is None:
             return work.result()
-        if not isinstance(fault, sqlite3.Error):
-            raise fault
-        if fault.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+        if isinstance(fault, sqlite3.Error):
             raise refusal_of(fault) from fault
+        if not isinstance(fault, StatementStopped):
+            raise fault
         raise Refusal(
             UNAVAILABLE,
             f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by the "
@@ -84,3 +85,8 @@ class Scans:
         await asyncio.to_thread(self._threads.shutdown)
         for connection in self._idle:
             connection.close()
+
+
+def _run_within(connection: Connection, query: Query, portion: Portion | None) -> list[Row]:
+    connection.limit.begin()
+    return run_statement(connection, query, portion)

@@ -15,6 +15,10 @@ FETCHED = 10
 T = TypeVar("T")
 
 
+class StatementStopped(Exception):  # noqa: N818 - what became of a statement, not an error of it
+    """A statement was ended before it was done: it was told to, or its time was over."""
+
+
 class Portion:
     """How much of a statement's rows is fetched: about so many characters of text.
 
@@ -45,7 +49,8 @@ def run_statement(
 ) -> list[Row]:
     """Run a statement and fetch all its rows, or a portion, so that no cursor stays open.
 
-    Raises `Refusal` (400) when a value of the query cannot be computed.
+    Raises `Refusal` (400) when a value of the query cannot be computed, `StatementStopped` when the
+    statement had to end before.
     """
     if isinstance(statement, ManyQueries):
         connection.executemany(statement.text, statement.rows)
@@ -53,11 +58,17 @@ def run_statement(
     try:
         cursor = connection.execute(statement.text, statement.values)
         return cast("list[Row]", cursor.fetchall()) if portion is None else portion.of(cursor)
-    except sqlite3.OperationalError:
-        found = connection.faults.take() if isinstance(connection, Connection) else None
-        if found is None:
+    except sqlite3.OperationalError as fault:
+        if fault.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise StatementStopped from None
+        if not isinstance(connection, Connection):
             raise
-        raise Refusal(INVALID_URL, f"The query cannot be computed: {found}") from None
+        found = connection.faults.take()
+        if found is not None:
+            raise Refusal(INVALID_URL, f"The query cannot be computed: {found}") from None
+        if connection.limit.is_over():
+            raise StatementStopped from None
+        raise
 
 
 def drive(connection: sqlite3.Connection, unit: Generator[Statement, list[Row], T]) -> T:
