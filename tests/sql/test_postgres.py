@@ -176,7 +176,7 @@ AGGREGATED: dict[str, Values] = {
 NULLABLE = {"endswith_text": 0, "substring_written": 1}
 """How many of the arguments may be null, where not all may be: the others are literals."""
 
-APART = {"fold", "matchespattern", "present", "group_freely"}
+APART = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
 """What has tests of its own, since the two need not say the same."""
 
 drawn = settings(max_examples=examples(40), deadline=None)

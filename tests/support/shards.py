@@ -88,6 +88,22 @@ def faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[st
     return asyncio.run(_faults(database, statements))
 
 
+def tables_read(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, set[str]]:
+    """The tables that each statement reads by its plan; the planner may leave some of them out."""
+    return asyncio.run(_tables_read(database, statements))
+
+
+async def _tables_read(
+    database: str, statements: Mapping[str, Sequence[Values]]
+) -> dict[str, set[str]]:
+    connection = await asyncpg.connect(database)
+    try:
+        planner = await _Planner.of(connection)
+        return {text: await planner.tables(text, bound) for text, bound in statements.items()}
+    finally:
+        await connection.close()
+
+
 async def _faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
     connection = await asyncpg.connect(database)
     try:
@@ -128,6 +144,11 @@ class _Planner:
         if text.startswith(_CHANGES) and "comptoir_" in text:
             return Fault("it changes records by what a routine computes")
         return _astray(scanned, changes=changes)
+
+    async def tables(self, text: str, bindings: Sequence[Values]) -> set[str]:
+        """The tables that a statement reads."""
+        parts = map(_SHARD.fullmatch, await self._scanned(text, bindings))
+        return {match[1] for match in parts if match}
 
     async def _scanned(self, text: str, bindings: Sequence[Values]) -> list[str]:
         """The tables, or their partitions, that a statement reads."""

@@ -199,6 +199,28 @@ def parts(node: Value) -> tuple[Value, ...]:
     return ()
 
 
+def may_be_settled(node: Value) -> bool:
+    """Whether a condition on related records may be the same for all of them.
+
+    A planner that finds this out may drop the records from its plan. A value that stands in a
+    comparison by itself settles nothing: what it is compared with does.
+    """
+    if isinstance(node, Constant | Null | Slot | Field | IsNull | Choice):
+        return True
+    below = parts(node)
+    if below and not any(map(_is_of_related, below)):
+        return True
+    if isinstance(node, Junction | Not):
+        return any(map(may_be_settled, below))
+    return any(may_be_settled(each) for each in below if not isinstance(each, Slot | Field))
+
+
+def _is_of_related(node: Value) -> bool:
+    if isinstance(node, Member | Related | Exists | CountOf):
+        return True
+    return any(map(_is_of_related, parts(node)))
+
+
 def looks_elsewhere(node: Value) -> bool:
     """Whether a value depends on other records than the one whose value it is."""
     if isinstance(node, Carries | Matches | Related | Exists | CountOf):

@@ -42,11 +42,12 @@ from comptoir.plan.bound import (
     Slot,
     Step,
     Value,
+    may_be_settled,
     parts,
 )
 from comptoir.sql.depth import DEPTH, Cuts, within
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.levels import Level, SqlValue
+from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import BLANK, constant, named, slot_of
 from comptoir.sql.searches import matches
 from comptoir.sql.tables import COMPANY_ID, Tables
@@ -86,10 +87,16 @@ class Expressions:
         self._first_slot = first_slot
         self._depth = depth
 
-    def hold(self, level: Level, node: Value) -> None:
-        """Narrow a level to where a condition holds."""
+    def hold(self, level: Level, node: Value, of: Name | None = None) -> None:
+        """Narrow a level to where a condition holds.
+
+        `of` is a column of the records that the condition is about, even where it names none.
+        """
         self.stage(level, node)
         condition = _At(self, level).condition(node)
+        if of is not None:
+            held = self.call("asked_of", [level.column(*of), condition])
+            condition = cast("ColumnElement[bool]", held)
         level.holds.append(condition)
 
     def value(self, level: Level, node: Value) -> SqlValue:
@@ -283,7 +290,10 @@ class _At:
     def _exists(self, node: Exists) -> ColumnElement[bool]:
         inner = self._terms.related(self._level, node.steps, node.condition)
         if node.condition is not None:
-            self._terms.deeper().hold(inner, node.condition)
+            last = node.steps[-1]
+            related = last.number, last.navigation.on[1]
+            of = related if may_be_settled(node.condition) else None
+            self._terms.deeper().hold(inner, node.condition, of)
         return exists(inner.selecting(constant(1)))
 
     def _junction(self, node: Junction) -> ColumnElement[bool]:

@@ -161,6 +161,7 @@ _NATIVE: FunctionTable = {
     "text_of_boolean": _text_of_boolean,
     "text_of_text": lambda text: text,
     "as_number": _as_number,
+    "asked_of": lambda _, condition: condition,
     "present": _present,
 }
 

@@ -33,7 +33,14 @@ from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
 from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE
 from comptoir.sql.functions import MOST_CHARACTERS, FunctionTable, Operand, SqlExpression
 from comptoir.sql.patterns import as_regex
-from comptoir.sql.prepared import CODE_POINTS, PREFIX, constant, constant_text, converted
+from comptoir.sql.prepared import (
+    BLANK,
+    CODE_POINTS,
+    PREFIX,
+    constant,
+    constant_text,
+    converted,
+)
 
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
@@ -262,6 +269,12 @@ def _text_of(value: SqlExpression) -> SqlExpression:
     return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
 
 
+def _asked_of(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
+    # the code is never blank here, but the planner does not know: it keeps the records, by which
+    # Citus finds the node, even where the condition holds for none of them
+    return case((code != BLANK, condition))
+
+
 def _present(value: Operand) -> SqlExpression:
     # null is the empty text, and what is not null begins with a sign
     shown = constant_text("=").op("||")(sql_cast(value, Text))
@@ -289,6 +302,7 @@ _CASTS: FunctionTable = {
     "text_of_duration": _text("text_of_duration"),
     "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
     "present": _present,
+    "asked_of": _asked_of,
 }
 
 

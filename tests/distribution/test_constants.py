@@ -1,0 +1,62 @@
+"""A condition on related records that is the same for all of them leaves the statement routable.
+
+Where the planner finds out that no related record can be meant, it drops the table from the plan,
+and with it the company and what relates the records. Citus then finds nothing to route by.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from support.service import Service
+from support.shards import faults, tables_read
+from support.tap import Tap
+
+ITEM = {"number": "CHAIR", "displayName": "Chair"}
+TRANSLATION = {"itemNo": "CHAIR", "languageCode": "DEU", "description": "Stuhl"}
+
+HOLDING = {
+    "all, a true function": ("translations/all(v:contains('',''))", True),
+    "all, a false function": ("translations/all(v:contains('','x'))", False),
+    "all, true": ("translations/all(v:true)", True),
+    "all, false": ("translations/all(v:false)", False),
+    "any, a false function": ("translations/any(v:contains('a','b'))", False),
+    "any, a true function": ("translations/any(v:contains('b','b'))", True),
+    "any, false": ("translations/any(v:false)", False),
+    "any, a comparison": ("translations/any(v:1 eq 2)", False),
+    "any, a list": ("translations/any(v:'a' in ('b','c'))", False),
+    "any, null": ("translations/any(v:null)", False),
+    "all, null": ("translations/all(v:null eq null)", True),
+    "any, no branch": ("translations/any(v:case(false:v/description) eq 'Stuhl')", False),
+    "any, a branch": ("translations/any(v:case(1 eq 1:v/description) eq 'Stuhl')", True),
+    "any, of null": ("translations/any(v:concat(v/description,null) eq 'Stuhl')", False),
+    "any, is null": ("translations/any(v:v/description eq null)", False),
+    "any, false and": ("translations/any(v:1 eq 2 and v/description eq 'Stuhl')", False),
+    "any, true and": ("translations/any(v:1 eq 1 and v/description eq 'Stuhl')", True),
+    "all, true or": ("translations/all(v:1 eq 1 or v/description eq 'Stuhl')", True),
+    "all, not false": ("translations/all(v:not (2 eq 1))", True),
+    "any, a pattern": ("translations/any(v:matchesPattern('a','b'))", False),
+    "any, a sum": ("translations/any(v:1 add 1 eq 3)", False),
+    "any, in any": ("translations/any(v:translations/any(w:1 eq 2))", False),
+    "any, of the item": ("translations/any(v:number eq 'TABLE')", False),
+    "any, deep": (f"translations/any(v:{'not (' * 60}1 eq 2{')' * 60})", False),
+    "not any": ("not translations/any(v:1 eq 2)", True),
+}
+
+
+@pytest.mark.parametrize("name", HOLDING)
+def test_conditions_that_name_no_related_record_are_routed(
+    name: str, sharded: str, tmp_path: Path
+) -> None:
+    condition, holds = HOLDING[name]
+    with Tap(sharded) as tap, Service(lambda *_: tap.url, tmp_path) as service:
+        company = service.new_company()
+        company.load("itemsExt", ITEM)
+        company.load("itemTranslationsExt", TRANSLATION)
+        loaded = set(tap.statements)
+        assert len(company.listed("itemsExt", {"$filter": condition})) == int(holds)
+        asked = {text: values for text, values in tap.statements.items() if text not in loaded}
+
+    tables = [each for each in tables_read(sharded, asked).values() if "itemsExt" in each]
+    assert tables == [{"itemsExt", "itemTranslationsExt"}]
+    assert not faults(sharded, asked)
