@@ -18,6 +18,9 @@ from comptoir.errors import OperatorError
 SettingValue = str | int | float
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
+_DIGITS = re.compile(r"\s*[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
+"""A number as every program reads it: Python takes underscores and the digits of all scripts."""
+
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
@@ -244,7 +247,11 @@ def _config_file(path: Path) -> dict[str, SettingValue]:
 def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
     wanted: type[SettingValue] = type(getattr(Settings(), name))
     try:
-        return value if isinstance(value, wanted) else wanted(value)
+        if isinstance(value, wanted):
+            return value
+        if isinstance(value, str) and _DIGITS.fullmatch(value) is None:
+            raise ValueError
+        return wanted(value)
     except ValueError:
         kind = "a whole number" if wanted is int else "a number"
         raise OperatorError(f"{source} must be {kind}, not {value!r}.") from None

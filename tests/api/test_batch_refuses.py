@@ -67,6 +67,8 @@ ENTRIES: Mapping[str, Entry] = {
     "headers that are a list": {**COUNT, "headers": []},
     "a header that is a number": {**COUNT, "headers": {"x": 1}},
     "a header of two lines": {**COUNT, "headers": {"accept": "a\nb"}},
+    "a header with a line behind it": {**COUNT, "headers": {"accept": "*/*\n"}},
+    "a header with a letter beyond ASCII": {**COUNT, "headers": {"coo\u212aie": "a"}},
     "a header with a blank in its name": {**COUNT, "headers": {"if match": "*"}},
     "a header given twice": {**COUNT, "headers": {"Accept": "*/*", "accept": "*/*"}},
     "a body of a read": {**COUNT, "body": {}},

@@ -117,6 +117,15 @@ class TestAccepted:
     ) -> None:
         assert desk.verifier().verify(desk.forge(claims)).subject == "tests"
 
+    @pytest.mark.parametrize("blank", ["\t", "\n", "\r\n", "\f", "\x1f", "\x85", "\xa0", "\u2028"])
+    def test_a_space_alone_ends_a_scope(self, desk: Desk, blank: str) -> None:
+        """RFC 6749, section 3.3; any other blank is a part of a name that no scope has."""
+        joined = f"records.read{blank}records.write"
+        principal = desk.verifier().verify(
+            desk.forge({"scope": f" {joined}  reports.read {blank}"})
+        )
+        assert principal.scopes == {joined, "reports.read", blank}
+
     def test_members_of_the_header_that_are_not_known_are_ignored(self, desk: Desk) -> None:
         assert desk.verifier().verify(desk.forge(header={"nonce": "n"})).subject == "tests"
 

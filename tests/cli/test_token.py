@@ -42,6 +42,7 @@ def test_lifetimes(text: str, seconds: int) -> None:
     [
         (["--scope", "records.read records.delete"], "'records.delete' is no scope. There are:"),
         (["--scope", " "], "a token needs a scope"),
+        (["--scope", "records.read\xa0admin"], "'records.read\\xa0admin' is no scope"),
         (["--company", "17"], "'17' is not a company's id"),
         (["--ttl", "1w"], "'1w' is no lifetime"),
         (["--ttl", "0s"], "'0s' is no lifetime"),
@@ -62,3 +63,10 @@ def test_keys_that_cannot_be_made_are_told_in_one_line(command: Command, tmp_pat
     (tmp_path / "file").touch()
     fault = command.fault("token", "--keys", tmp_path / "file" / "keys")
     assert "key directory" in fault
+
+
+@pytest.mark.parametrize("number", ["8_080", "٨٠٨٠", "8080\xa0"])
+def test_a_setting_is_a_number_in_ascii(number: str, command: Command) -> None:
+    config = command.folder / "config.toml"
+    config.write_text(f"port = '{number}'", encoding="utf-8")
+    assert "port must be a whole number" in command.fault("token", "--config", config)

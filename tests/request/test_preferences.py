@@ -64,7 +64,22 @@ def test_of_contradicting_preferences_the_first_counts_and_the_name_of_4_01(
 
 
 @pytest.mark.parametrize(
-    "prefer", ["", " ", ",", ";;,,==", "=", "unknown", "unknown=1;x=2", '"', '"\\', "é=ü"]
+    "prefer",
+    [
+        "return=minimal\xa0",
+        "\x85respond-async",
+        "wait=\x1f10",
+        "",
+        " ",
+        ",",
+        ";;,,==",
+        "=",
+        "unknown",
+        "unknown=1;x=2",
+        '"',
+        '"\\',
+        "é=ü",
+    ],
 )
 def test_what_nobody_knows_is_left_out(prefer: str) -> None:
     assert read(prefer) == NO_PREFERENCES

@@ -2,7 +2,7 @@
 
 from comptoir.auth.authenticator import Authenticator
 from comptoir.auth.keys import KeyRing, VerificationKey, load_keys
-from comptoir.auth.principal import Principal, Scope, require
+from comptoir.auth.principal import Principal, Scope, require, scope_names
 from comptoir.auth.tokens import Clock, TokenIssuer, TokenVerifier, VerifiedToken
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "VerifiedToken",
     "load_keys",
     "require",
+    "scope_names",
 ]

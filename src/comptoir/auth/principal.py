@@ -24,6 +24,11 @@ class Scope(StrEnum):
     ADMIN = "admin", "Everything that the other scopes allow, and the administration."
 
 
+def scope_names(text: str) -> list[str]:
+    """The names in a list of scopes, separated by U+0020 alone (RFC 6749 section 3.3)."""
+    return [name for name in text.split(" ") if name]
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """Who asks: `subject` as the token names it, its scopes, and the companies that it reaches.

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from comptoir.auth.challenge import invalid_token
 from comptoir.auth.claims import Claims
 from comptoir.auth.keys import VerificationKey
-from comptoir.auth.principal import Principal, Scope
+from comptoir.auth.principal import Principal, Scope, scope_names
 from comptoir.errors import OperatorError, Refusal
 
 ASYMMETRIC_ALGORITHMS = (
@@ -150,7 +150,7 @@ class TokenVerifier:
         companies = None
         if claims.companies is not UNSET:
             companies = frozenset(str(company) for company in claims.companies)
-        principal = Principal(claims.sub, frozenset(claims.scope.split()), companies)
+        principal = Principal(claims.sub, frozenset(scope_names(claims.scope)), companies)
         return VerifiedToken(principal, claims.exp)
 
     def _verified_payload(self, token: str) -> bytes:

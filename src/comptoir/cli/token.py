@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from comptoir.app import token_issuer
-from comptoir.auth import Scope
+from comptoir.auth import Scope, scope_names
 from comptoir.cli import options
 from comptoir.cli.running import guid
 from comptoir.config import environment_name, load_settings
@@ -72,7 +72,7 @@ def token(
 
 def parse_scopes(text: str) -> list[Scope]:
     """Scopes from their names; raises `OperatorError` for an unknown one, and for none."""
-    names = set(text.split())
+    names = set(scope_names(text))
     for name in sorted(names):
         if name not in set(Scope):
             raise OperatorError(f"{name[:60]!r} is no scope. There are: {_SCOPES}.")

@@ -23,6 +23,7 @@ from comptoir.request.expression import (
 from comptoir.request.expression.lexer import DELIMITER, after_blanks
 from comptoir.request.numbers import whole_number
 from comptoir.request.search import SearchNode, SearchReader, print_search
+from comptoir.request.words import lowered
 
 APPLY = "$apply"
 
@@ -62,9 +63,9 @@ _UNSUPPORTED_GROUPS = frozenset({"rollup", "rolluprecursive"})
 _NAME = r"[^\W\d]\w*"
 _WORD = re.compile(rf"{_NAME}(?:\.{_NAME})*")
 _PATH = re.compile(rf"{_NAME}(?:\.{_NAME})*(?:/{_NAME}(?:\.{_NAME})*)*")
-_COUNT = re.compile(r"\$count(?!\w)", re.IGNORECASE)
-_WITH = re.compile(rf"[ \t]+with[ \t]+({_NAME}(?:\.{_NAME})*)", re.IGNORECASE)
-_FROM = re.compile(r"[ \t]+from[ \t]", re.IGNORECASE)
+_COUNT = re.compile(r"\$(?ai:count)(?!\w)")
+_WITH = re.compile(rf"[ \t]+(?ai:with)[ \t]+({_NAME}(?:\.{_NAME})*)")
+_FROM = re.compile(r"[ \t]+(?ai:from)[ \t]")
 _DIGITS = re.compile(r"[^),;/]*")
 _EXAMPLE = "Write for example `groupby((city),aggregate($count as customers))`."
 _AGGREGATE = "Write for example `aggregate(quantity with sum as total,$count as prices)`."
@@ -192,7 +193,7 @@ class _Reader:
         if word is None:
             raise self._misplaced("a transformation", _EXAMPLE)
         self._count(start)
-        name = word[0].lower()
+        name = lowered(word[0])
         if "." in name or name in _UNSUPPORTED:
             construct = f"the transformation `{word[0][:100]}`"
             raise faults.not_supported(construct, start, self._option)

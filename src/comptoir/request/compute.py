@@ -16,7 +16,7 @@ from comptoir.request.expression.lexer import DELIMITER, after_blanks
 
 COMPUTE = "$compute"
 
-_AS = re.compile(r"[ \t]+as[ \t]+", re.IGNORECASE)
+_AS = re.compile(r"[ \t]+(?ai:as)[ \t]+")
 _NAME = re.compile(r"[^\W\d]\w*")
 _LONGEST_NAME = 128
 

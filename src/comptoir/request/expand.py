@@ -16,6 +16,7 @@ from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
 from comptoir.request.numbers import truth, whole_number
 from comptoir.request.options import QueryOptions, query_options
+from comptoir.request.words import lowered
 
 EXPAND = "$expand"
 
@@ -250,7 +251,7 @@ class _Reader:
         if written.startswith("@"):
             construct = f"the parameter alias {written[:60]} in parentheses"
             raise faults.not_supported(construct, start, self._option)
-        name = f"${written.lower().removeprefix('$')}"
+        name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
             message = (
                 f"`{written[:60]}` is no option that this item takes. It takes: "

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
+from comptoir.request.words import BLANKS, lowered
+
 TEXTS_KEPT = 256
 """How many texts of one header are kept with what they mean, for those who send them again."""
 
@@ -88,7 +90,7 @@ def _close(parts: list[tuple[str, str]], found: list[Element]) -> None:
 
 def _pair(part: str) -> tuple[str, str]:
     name, _, value = part.partition("=")
-    value = value.strip()
+    value = value.strip(BLANKS)
     if len(value) > 1 and value[0] == value[-1] == '"':
         value = _ESCAPED.sub(r"\1", value[1:-1])
-    return name.strip().lower(), value
+    return lowered(name.strip(BLANKS)), value

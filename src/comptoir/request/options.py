@@ -9,6 +9,7 @@ import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.request.numbers import truth, whole_number
+from comptoir.request.words import lowered
 
 RESERVED = frozenset(
     {
@@ -163,11 +164,12 @@ def system_name(name: str) -> str | None:
     Raises `Refusal` (400) for an unknown name that begins with `$`.
     """
     name = _decoded(name)
-    lowered = name.strip().lower()
-    dollared = lowered if lowered.startswith("$") else f"${lowered}"
+    # blanks of all kinds: an option that is not known by its name is ignored
+    word = lowered(name.strip())
+    dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared
-    if lowered.startswith("$"):
+    if word.startswith("$"):
         raise Refusal(
             INVALID_URL,
             f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $.",

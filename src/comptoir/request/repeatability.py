@@ -8,6 +8,7 @@ import msgspec
 
 from comptoir.errors import BAD_REQUEST, ErrorKind, Refusal
 from comptoir.request.headers import Headers
+from comptoir.request.words import BLANKS
 
 REQUEST_ID, CLIENT_ID = "Repeatability-Request-ID", "Repeatability-Client-ID"
 FIRST_SENT, RESULT = "Repeatability-First-Sent", "Repeatability-Result"
@@ -58,7 +59,7 @@ def rejected(kind: ErrorKind, message: str, target: str) -> Refusal:
 
 
 def _id(name: str, value: bytes) -> str:
-    text = value.decode("latin-1").strip()
+    text = value.decode("latin-1").strip(BLANKS)
     if text.isascii() and text.isprintable() and 0 < len(text) <= LONGEST_ID:
         return text
     raise rejected(
@@ -69,7 +70,7 @@ def _id(name: str, value: bytes) -> str:
 
 
 def _instant(value: bytes) -> datetime:
-    text = value.decode("latin-1").strip()
+    text = value.decode("latin-1").strip(BLANKS)
     if len(text) == _DATE_LENGTH and text.endswith("GMT"):
         with suppress(ValueError, OverflowError):
             first_sent = parsedate_to_datetime(text)

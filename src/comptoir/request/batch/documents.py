@@ -26,6 +26,7 @@ from comptoir.request.batch.tree import (
     read_method,
 )
 from comptoir.request.headers import Headers
+from comptoir.request.words import BLANKS, lowered
 
 Members = Mapping[str, msgspec.Raw]
 
@@ -124,7 +125,7 @@ def _headers(members: Members, place: str, limits: BatchLimits) -> Headers:
     given = _decoded(members["headers"], dict[str, str], place, "an object of texts")
     headers: dict[bytes, bytes] = {}
     for name, text in given.items():
-        key, value = name.lower().encode(), text.strip().encode()
+        key, value = lowered(name).encode(), text.strip(BLANKS).encode()
         check_header(key, value, place)
         if key in headers:
             raise malformed(place, f"the header {name[:40]!r} is given twice.")

@@ -1,0 +1,27 @@
+"""Ids of repeatable requests: kept as they were sent, without the blanks that a header may have."""
+
+import pytest
+
+from comptoir.errors import Refusal
+from comptoir.request.repeatability import repeatability
+
+SENT = b"Tue, 26 Mar 2019 16:06:51 GMT"
+
+
+def test_blanks_around_an_id_are_no_part_of_it() -> None:
+    known = repeatability(
+        {b"repeatability-request-id": b" \ta ", b"repeatability-first-sent": SENT + b" "}
+    )
+    assert known is not None
+    assert known.request_id == "a"
+
+
+@pytest.mark.parametrize("beside", [b"\xa0", b"\x85", b"\x1f"])
+def test_another_blank_is_a_part_of_what_was_sent(beside: bytes) -> None:
+    for request_id, first_sent in ((b"a" + beside, SENT), (b"a", beside + SENT)):
+        headers = {
+            b"repeatability-request-id": request_id,
+            b"repeatability-first-sent": first_sent,
+        }
+        with pytest.raises(Refusal):
+            repeatability(headers)
