@@ -49,6 +49,7 @@ class Command:
 
     folder: Path
     url: str
+    columns: int = 200
 
     @classmethod
     def without_database(cls, folder: Path) -> Self:
@@ -67,7 +68,7 @@ class Command:
             **kept,
             "COMPTOIR_DATABASE": self.url,
             "COMPTOIR_KEYS": str(self.folder / "keys"),
-            "COLUMNS": "200",
+            "COLUMNS": str(self.columns),
         }
 
     def arguments(self, *arguments: str | Path) -> list[str]:

@@ -7,6 +7,7 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
+from comptoir.cli.help import Command, Group
 from comptoir.cli.running import database_settings, guid, need_database, opened, run
 from comptoir.config import Settings
 from comptoir.edm.primitive import ValueFault
@@ -25,13 +26,15 @@ PAGE = 1_000
 app = typer.Typer(
     name="company",
     help="Make companies, and list them. Every record belongs to one.",
+    cls=Group,
+    rich_markup_mode=None,
     no_args_is_help=True,
 )
 
 
-@app.command()
+@app.command(cls=Command)
 def create(
-    name: Annotated[str, typer.Argument(help="The company's name.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The company's name.")],
     *,
     company_id: Annotated[
         str | None,
@@ -51,7 +54,7 @@ def create(
     typer.echo(f"{name}\n{wanted}")
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_companies(*, database: options.Database = None, config: options.Config = None) -> None:
     """List the companies by name, one a line, each with its id last."""
     settings = database_settings(database, config)

@@ -9,25 +9,28 @@ from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
 from comptoir import __version__
 from comptoir.cli import changes, company, copy, dump, load, migrate, sample, serve, token
+from comptoir.cli.help import Command, Group
 from comptoir.cli.running import Interrupted
 from comptoir.errors import OperatorError, Refusal
 
 app = typer.Typer(
     name="comptoir",
     help="A self-hosted service for the business records of an ERP.",
+    cls=Group,
+    rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
 )
-app.command("serve")(serve.serve)
-app.command("migrate")(migrate.migrate)
+app.command("serve", cls=Command)(serve.serve)
+app.command("migrate", cls=Command)(migrate.migrate)
 app.add_typer(company.app)
-app.command("load")(load.load)
-app.command("dump")(dump.dump)
-app.command("copy")(copy.copy)
-app.command("changes")(changes.changes)
-app.command("token")(token.token)
-app.command("sample")(sample.sample)
+app.command("load", cls=Command)(load.load)
+app.command("dump", cls=Command)(dump.dump)
+app.command("copy", cls=Command)(copy.copy)
+app.command("changes", cls=Command)(changes.changes)
+app.command("token", cls=Command)(token.token)
+app.command("sample", cls=Command)(sample.sample)
 
 
 def _version(wanted: bool) -> None:
@@ -50,9 +53,10 @@ def root(
 def main() -> None:
     """Run the command; exits with a status that is not 0 after an error in one line."""
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="comptoir", standalone_mode=False)
         sys.stdout.flush()
-    except NoArgsIsHelpError:
+    except NoArgsIsHelpError as fault:
+        typer.echo(fault.format_message())
         status = 2
     except ClickException as fault:
         status = _said(f"{' '.join(fault.format_message().split())} Try --help.")
