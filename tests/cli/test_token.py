@@ -1,5 +1,6 @@
 """`comptoir token`: what is asked for is what the service accepts."""
 
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 
@@ -62,3 +63,39 @@ def test_keys_that_cannot_be_made_are_told_in_one_line(command: Command, tmp_pat
     (tmp_path / "file").touch()
     fault = command.fault("token", "--keys", tmp_path / "file" / "keys")
     assert "key directory" in fault
+
+
+def test_a_company_that_is_not_there_is_warned_of(ready: Command) -> None:
+    """Not refused: the company may be made later, or be in another database."""
+    unknown = "c0ffee00-0000-4000-8000-0000000000ff"
+    issued = ready.done("token", "--company", COMPANY, "--company", unknown)
+    assert examined(ready, issued.out.strip()).principal.companies == {COMPANY, unknown}
+    (warning,) = issued.err.splitlines()
+    assert warning.startswith(f"WARNING: there is no company {unknown}. `comptoir company list`")
+    assert ready.done("token", "--company", COMPANY).err == ""
+    assert ready.done("token").err == ""
+
+
+def test_companies_that_cannot_be_looked_up_are_warned_of(command: Command) -> None:
+    issued = command.done("token", "--company", COMPANY)
+    assert examined(command, issued.out.strip()).principal.companies == {COMPANY}
+    (warning,) = issued.err.splitlines()
+    assert warning.startswith("WARNING: --company was not checked: there is no database")
+    assert not command.database.exists()
+
+
+def test_a_server_that_is_not_there_is_warned_of(command: Command) -> None:
+    url = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2"
+    issued = command.done("token", "--company", COMPANY, "--database", url)
+    assert issued.out.startswith("eyJ")
+    (warning,) = issued.err.splitlines()
+    assert warning.startswith("WARNING: --company was not checked: ")
+
+
+def test_a_database_that_has_no_tables_yet_is_left_alone(command: Command) -> None:
+    command.database.touch()
+    issued = command.done("token", "--company", COMPANY)
+    assert "WARNING: --company was not checked: " in issued.err
+    with sqlite3.connect(command.database) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
+    database.close()

@@ -44,12 +44,17 @@ def need_database(settings: Settings) -> None:
 
     So a misspelt name does not make a new, empty database.
     """
+    need_file(settings)
+    make_ready(settings, MODEL)
+
+
+def need_file(settings: Settings) -> None:
+    """Raise `OperatorError` when the database is a file that is not there."""
     if not is_postgres(settings.database) and not database_path(settings.database).exists():
         raise OperatorError(
             f"there is no database {database_path(settings.database)}. Make it with `comptoir "
             "migrate`, or name another one."
         )
-    make_ready(settings, MODEL)
 
 
 @asynccontextmanager
@@ -82,10 +87,15 @@ async def known_company(store: Store, company_id: str) -> Company:
     """The company with an id; raises `OperatorError` when there is none."""
     company = await store.company(company_id)
     if company is None:
-        raise OperatorError(
-            f"there is no company {company_id}. `comptoir company list` lists those that exist."
-        )
+        raise no_company(company_id)
     return company
+
+
+def no_company(company_id: str) -> OperatorError:
+    """The error that there is no company with an id."""
+    return OperatorError(
+        f"there is no company {company_id}. `comptoir company list` lists those that exist."
+    )
 
 
 def run(work: Callable[[], Awaitable[T]]) -> T:

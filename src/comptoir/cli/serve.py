@@ -15,6 +15,7 @@ from comptoir.app import Application
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.quickstart import announce, sample_company_id
+from comptoir.cli.report import warn
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.errors import UnreachableError
 from comptoir.http.log import set_up_logging
@@ -80,17 +81,13 @@ def _make_ready(settings: Settings, *, needed: bool) -> None:
     try:
         check_replica(settings)
     except UnreachableError as fault:
-        _warn(f"{fault} Until then all reads go to the primary.")
+        warn(f"{fault} Until then all reads go to the primary.")
     try:
-        make_ready(settings, MODEL, _warn)
+        make_ready(settings, MODEL, warn)
     except UnreachableError as fault:
         if needed:
             raise
-        _warn(f"{fault} Serving starts when it is there.")
-
-
-def _warn(message: str) -> None:
-    typer.echo(f"WARNING: {message}", err=True)
+        warn(f"{fault} Serving starts when it is there.")
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:

@@ -1,6 +1,7 @@
 """`comptoir token`: issue a bearer token."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -9,9 +10,10 @@ import typer
 from comptoir.app import token_issuer
 from comptoir.auth import Scope
 from comptoir.cli import options
-from comptoir.cli.running import guid
-from comptoir.config import environment_name, load_settings
-from comptoir.errors import OperatorError
+from comptoir.cli.report import warn
+from comptoir.cli.running import guid, need_file, no_company, opened, run
+from comptoir.config import Settings, environment_name, load_settings
+from comptoir.errors import OperatorError, Refusal
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -68,6 +70,21 @@ def token(
     companies = [guid(each) for each in company] if company else None
     lifetime = parse_ttl(ttl)
     typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
+    if companies:
+        run(lambda: _check(settings, companies))
+
+
+async def _check(settings: Settings, companies: Sequence[str]) -> None:
+    """Warn of companies that are not there; a token for them may be meant for later."""
+    try:
+        need_file(settings)
+        async with opened(settings) as store:
+            missing = [each for each in companies if await store.company(each) is None]
+    except (OperatorError, Refusal) as fault:
+        warn(f"--company was not checked: {fault}")
+        return
+    for each in missing:
+        warn(str(no_company(each)))
 
 
 def parse_scopes(text: str) -> list[Scope]:
