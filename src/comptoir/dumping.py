@@ -13,6 +13,7 @@ import msgspec
 from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
+from comptoir.loading import Progress
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.store.snapshot import Snapshot
@@ -40,11 +41,18 @@ class Dumper:
     """
 
     def __init__(
-        self, snapshot: Snapshot, company: Company, form: DumpFormat, *, with_secrets: bool
+        self,
+        snapshot: Snapshot,
+        company: Company,
+        form: DumpFormat,
+        progress: Progress,
+        *,
+        with_secrets: bool,
     ) -> None:
         self._snapshot = snapshot
         self._company = company
         self._form = form
+        self._progress = progress
         self._with_secrets = with_secrets
 
     async def dump(self, entity_set: EntitySet, folder: Path) -> int:
@@ -55,9 +63,8 @@ class Dumper:
         """
         target = dump_file(folder, entity_set, self._form)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-        slices = self._snapshot.rows(entity_set.name, self._company.id)
-        first = await anext(slices, None)
-        if first is None:
+        total = await self._snapshot.count(entity_set.name, self._company.id)
+        if not total:
             return 0
         mode = 0o600 if self._with_secrets else 0o666
         try:
@@ -65,9 +72,10 @@ class Dumper:
             try:
                 with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                     write = self._writer(file, entity_set)
-                    count = _write_rows(write, first)
-                    async for rows in slices:
+                    count = 0
+                    async for rows in self._snapshot.rows(entity_set.name, self._company.id):
                         count += _write_rows(write, rows)
+                        self._progress(f"writing {entity_set.name}", count, total)
                     file.flush()
                     os.fsync(file.fileno())
                 if target.exists():

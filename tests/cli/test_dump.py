@@ -1,8 +1,14 @@
 """`comptoir dump`, and that what it writes loads back equal."""
 
 import asyncio
+import os
+import pty
 import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import msgspec
 import pytest
@@ -37,6 +43,29 @@ TEXTS = (
 
 def dumped(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
+    """What a command shows on a terminal, and what it prints into a pipe beside it."""
+    terminal, errors = pty.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as shown:
+        done = subprocess.run(
+            command.arguments(*arguments),
+            env=command.environment,
+            cwd=command.folder,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            check=True,
+        )
+        os.close(errors)
+        return b"".join(chunks_of(shown)).decode(), done.stdout.decode()
+
+
+def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
+    """What was written to a terminal; Linux ends it by an error, when nobody has it open."""
+    with suppress(OSError):
+        while chunk := terminal.read(65_536):
+            yield chunk
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
@@ -133,7 +162,13 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
                 await asyncio.to_thread(write)
                 rest = [row async for rows in reading for row in rows]
                 assert not any("Wien" in row for row in rest)
-                dumper = Dumper(snapshot, company.stored, DumpFormat.NDJSON, with_secrets=False)
+                dumper = Dumper(
+                    snapshot,
+                    company.stored,
+                    DumpFormat.NDJSON,
+                    lambda *_: None,
+                    with_secrets=False,
+                )
                 names = ("customersExt", "shippingAgentsExt")
                 dumped = [await dumper.dump(MODEL.by_name[each], tmp_path) for each in names]
                 return [len(first) + len(rest), *dumped]
@@ -143,6 +178,18 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
     assert asyncio.run(dump()) == [SLICE_ROWS + 10, SLICE_ROWS + 10, 1]
     assert b"Wien" not in (tmp_path / "customersExt.ndjson").read_bytes()
     assert len(company.listed("shippingAgentsExt")) == 2
+
+
+def test_progress_shows_on_a_terminal_and_nowhere_else(ready: Command, desk: Desk) -> None:
+    """On the standard error stream, so that the lines that are printed stay as they are."""
+    desk.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+    arguments = ("dump", "--company", COMPANY)
+    piped = ready.run(*arguments, "piped")
+    assert piped.err == ""
+    shown, out = on_terminal(ready, *arguments, "piped2")
+    assert "writing customersExt" in shown
+    assert "3000 rows" in shown
+    assert out == piped.out.replace("piped", "piped2")
 
 
 @pytest.mark.parametrize(

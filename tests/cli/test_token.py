@@ -69,7 +69,7 @@ def test_a_company_that_is_not_there_is_warned_of(ready: Command) -> None:
     """Not refused: the company may be made later, or be in another database."""
     unknown = "c0ffee00-0000-4000-8000-0000000000ff"
     issued = ready.done("token", "--company", COMPANY, "--company", unknown)
-    assert examined(ready, issued.out.strip()).principal.companies == {COMPANY, unknown}
+    assert examined(ready, issued.out.strip()).principal.companies == frozenset({COMPANY, unknown})
     (warning,) = issued.err.splitlines()
     assert warning.startswith(f"WARNING: there is no company {unknown}. `comptoir company list`")
     assert ready.done("token", "--company", COMPANY).err == ""
@@ -78,7 +78,7 @@ def test_a_company_that_is_not_there_is_warned_of(ready: Command) -> None:
 
 def test_companies_that_cannot_be_looked_up_are_warned_of(command: Command) -> None:
     issued = command.done("token", "--company", COMPANY)
-    assert examined(command, issued.out.strip()).principal.companies == {COMPANY}
+    assert examined(command, issued.out.strip()).principal.companies == frozenset({COMPANY})
     (warning,) = issued.err.splitlines()
     assert warning.startswith("WARNING: --company was not checked: there is no database")
     assert not command.database.exists()

@@ -75,7 +75,7 @@ def copy(
         raise OperatorError("the source and the target are the same. Name another one with --to.")
     for settings in (here, there):
         need_database(settings)
-    run(lambda: _copy(here, there, wanted, anew=anew))
+    run(lambda: _copy(here, there, wanted, anew=anew), resumes=True)
 
 
 async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, anew: bool) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
+from comptoir.cli.report import bar
 from comptoir.cli.running import (
     database_settings,
     guid,
@@ -58,9 +59,10 @@ async def _dump(
         _prepare(folder, form)
         files = records = 0
         async with store.snapshot() as snapshot:
-            dumper = Dumper(snapshot, company, form, with_secrets=with_secrets)
             for entity_set in MODEL.stored:
-                count = await dumper.dump(entity_set, folder)
+                with bar(entity_set.name) as listener:
+                    dumper = Dumper(snapshot, company, form, listener, with_secrets=with_secrets)
+                    count = await dumper.dump(entity_set, folder)
                 if count:
                     files += 1
                     records += count

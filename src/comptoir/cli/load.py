@@ -53,7 +53,7 @@ def load(
     company_id = guid(company)
     files = find_files(paths)
     need_database(settings)
-    reports = run(lambda: _load(settings, company_id, files, keep_good=keep_good))
+    reports = run(lambda: _load(settings, company_id, files, keep_good=keep_good), resumes=True)
     typer.echo(f"total: {summary(total(reports))}")
     if not all(each.written for each in reports):
         raise typer.Exit(1)

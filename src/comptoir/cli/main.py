@@ -1,6 +1,7 @@
 """Assembles the subcommands, and says in one line what went wrong."""
 
 import os
+import signal
 import sys
 from typing import Annotated
 
@@ -12,6 +13,9 @@ from comptoir.cli import changes, company, copy, dump, load, migrate, sample, se
 from comptoir.cli.help import Command, Group
 from comptoir.cli.running import Interrupted
 from comptoir.errors import OperatorError, Refusal
+
+INTERRUPTED = 128 + signal.SIGINT
+"""The status after an interrupt, as shells have it."""
 
 app = typer.Typer(
     name="comptoir",
@@ -54,6 +58,9 @@ def main() -> None:
     """Run the command; exits with a status that is not 0 after an error in one line."""
     try:
         status = app(prog_name="comptoir", standalone_mode=False)
+        if status == INTERRUPTED:
+            # typer's own word for it
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except NoArgsIsHelpError as fault:
         typer.echo(fault.format_message())
@@ -62,8 +69,10 @@ def main() -> None:
         status = _said(f"{' '.join(fault.format_message().split())} Try --help.")
     except (OperatorError, Refusal) as fault:
         status = _said(" ".join(str(fault).split()))
-    except (typer.Abort, KeyboardInterrupt, Interrupted):
-        status = _said("interrupted.")
+    except Interrupted as end:
+        status = _said(str(end), 128 + end.number)
+    except (typer.Abort, KeyboardInterrupt):
+        status = _said("interrupted.", INTERRUPTED)
     except BrokenPipeError:
         # nobody reads what is printed any more, so nobody is told
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,6 +80,6 @@ def main() -> None:
     sys.exit(status)
 
 
-def _said(fault: str) -> int:
+def _said(fault: str, status: int = 1) -> int:
     sys.stderr.write(f"comptoir: {fault}\n")
-    return 1
+    return status

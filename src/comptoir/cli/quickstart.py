@@ -39,7 +39,7 @@ class _Contacts(msgspec.Struct):
 
 def sample_company_id(settings: Settings) -> str:
     """The id of the sample company in an up-to-date database; it is made on first use."""
-    return run(lambda: _find_or_fill(settings))
+    return run(lambda: _find_or_fill(settings), resumes=True)
 
 
 async def _find_or_fill(settings: Settings) -> str:

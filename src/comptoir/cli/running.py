@@ -22,7 +22,11 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):  # noqa: N818 - somebody's wish, not an error
-    """A signal asked the command to end."""
+    """A signal asked the command to end; the message is for the user."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(message)
+        self.number = number
 
 
 def database_settings(database: str | None, config: str | None) -> Settings:
@@ -98,23 +102,33 @@ def no_company(company_id: str) -> OperatorError:
     )
 
 
-def run(work: Callable[[], Awaitable[T]]) -> T:
+def run(work: Callable[[], Awaitable[T]], *, resumes: bool = False) -> T:
     """Run a command's coroutine; SIGINT and SIGTERM cancel it, so that it can tidy up.
 
-    Raises `Interrupted` when it was cancelled and did not end by itself.
+    Raises `Interrupted` when it was cancelled and did not end by itself. Its message says whether
+    the same command `resumes` the work.
     """
-    return asyncio.run(_cancellable(work))
+    return asyncio.run(_cancellable(work, resumes=resumes))
 
 
-async def _cancellable(work: Callable[[], Awaitable[T]]) -> T:
+async def _cancellable(work: Callable[[], Awaitable[T]], *, resumes: bool) -> T:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work())
+    received: list[int] = []
+
+    def cancel(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, cancel, number)
     try:
         return await task
     except asyncio.CancelledError:
-        raise Interrupted from None
+        if not received:
+            raise
+        advice = " The same command resumes." if resumes else ""
+        raise Interrupted(received[0], f"interrupted.{advice}") from None
 
 
 class _LastWords(logging.Handler):

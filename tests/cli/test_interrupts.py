@@ -1,0 +1,84 @@
+"""An interrupt during the start of a command ends it in one line and with status 130."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from cli.command import Command
+from support.patience import until
+
+COMMANDS = (
+    ("serve", "--port", "0"),
+    ("serve", "--port", "0", "--quickstart"),
+    ("migrate",),
+    ("sample",),
+    ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "."),
+    ("copy", "--from", "sqlite:///a.db", "--to", "sqlite:///b.db"),
+)
+MOMENTS = ("typer", "sqlalchemy.sql", "starlette.routing", "comptoir.cli.main")
+"""Modules that are imported one after the other while a command starts."""
+
+
+def in_shell(status: int) -> int:
+    """A status as a shell has it: Python ends some interrupted programs by the signal itself."""
+    return 128 - status if status < 0 else status
+
+
+def interrupted_at(command: Command, moment: str, arguments: tuple[str, ...]) -> tuple[int, str]:
+    """The status and the last line of a command that is interrupted when a module is imported."""
+    started = command.arguments(*arguments)
+    with subprocess.Popen(
+        [started[0], "-X", "importtime", *started[1:]],
+        env=command.environment,
+        cwd=command.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split()[-1].decode() == moment:
+                break
+        process.send_signal(signal.SIGINT)
+        said = [line.decode().rstrip("\n") for line in process.stderr]
+        told = [line for line in said if line and not line.startswith("import time:")]
+        return in_shell(process.wait()), "\n".join(told)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_interrupt_of_the_imports_leaves_no_traceback(command: Command, moment: str) -> None:
+    ended = interrupted_at(command, moment, ("company", "list"))
+    assert ended == (130, "comptoir: interrupted.")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_an_interrupt_of_a_start_leaves_no_traceback(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    status, said = interrupted_at(command, "comptoir.cli.token", arguments)
+    assert status == 130
+    assert said.startswith("comptoir: interrupted.")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("arguments", COMMANDS[:4], ids=" ".join)
+def test_an_interrupt_while_the_database_is_made_leaves_no_traceback(
+    command: Command, arguments: tuple[str, ...]
+) -> None:
+    with command.started(*arguments) as process:
+        until(lambda: command.database.exists() or None, "a database")
+        os.kill(process.pid, signal.SIGINT)
+        # it may have been served already, which an interrupt ends well
+        assert in_shell(process.wait()) in (0, 130)
+        said = process.stderr.read().decode()
+    assert "Traceback" not in said
+
+
+def test_an_interrupted_quickstart_says_that_it_resumes(command: Command) -> None:
+    with command.started("serve", "--port", "0", "--quickstart") as process:
+        assert process.stdout.readline().startswith(b"Making the company")
+        os.kill(process.pid, signal.SIGINT)
+        assert in_shell(process.wait()) == 130
+        said = process.stderr.read().decode()
+    assert said == "comptoir: interrupted. The same command resumes.\n"
