@@ -77,7 +77,7 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
         cwd=folder,
         env={**environment, "PATH": path},
         text=True,
-        timeout=100,
+        timeout=200,
         check=False,
     )
     return done.stdout.split(f"\n{_MARK}\n")[: len(session)]
