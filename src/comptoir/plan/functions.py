@@ -12,17 +12,7 @@ import msgspec
 
 from comptoir.edm.number import INT32
 from comptoir.edm.primitive import PrimitiveType
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    MOMENTS,
-    SPANS,
-    TIMES,
-    TRUTH,
-    WHOLE,
-    WORDS,
-    Kind,
-)
+from comptoir.plan.expressions import types
 
 TextFunction: TypeAlias = Literal[
     "concat",
@@ -158,58 +148,73 @@ class Signature(msgspec.Struct, frozen=True):
     """
 
     function: FunctionName | None
-    parameters: tuple[Kind, ...]
-    result: Kind
+    parameters: tuple[types.ExpressionType, ...]
+    result: types.ExpressionType
     most: int = INT32.maximum + 1
     own_type: PrimitiveType | None = None
     utc: bool = False
 
 
 def _whole(
-    function: FunctionName, *parameters: Kind, most: int = INT32.maximum + 1, utc: bool = False
+    function: FunctionName,
+    *parameters: types.ExpressionType,
+    most: int = INT32.maximum + 1,
+    utc: bool = False,
 ) -> Signature:
-    return Signature(function, parameters, WHOLE, most, INT32, utc)
+    return Signature(function, parameters, types.WHOLE, most, INT32, utc)
 
 
 SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(
     {
-        "concat": (Signature("concat", (WORDS, WORDS), WORDS),),
-        "contains": (Signature("contains", (WORDS, WORDS), TRUTH),),
-        "endswith": (Signature("endswith", (WORDS, WORDS), TRUTH),),
-        "indexof": (_whole("indexof", WORDS, WORDS),),
-        "length": (_whole("length", WORDS),),
-        "matchesPattern": (Signature("matchespattern", (WORDS, WORDS), TRUTH),),
-        "startswith": (Signature("startswith", (WORDS, WORDS), TRUTH),),
+        "concat": (Signature("concat", (types.TEXT, types.TEXT), types.TEXT),),
+        "contains": (Signature("contains", (types.TEXT, types.TEXT), types.BOOLEAN),),
+        "endswith": (Signature("endswith", (types.TEXT, types.TEXT), types.BOOLEAN),),
+        "indexof": (_whole("indexof", types.TEXT, types.TEXT),),
+        "length": (_whole("length", types.TEXT),),
+        "matchesPattern": (Signature("matchespattern", (types.TEXT, types.TEXT), types.BOOLEAN),),
+        "startswith": (Signature("startswith", (types.TEXT, types.TEXT), types.BOOLEAN),),
         "substring": (
-            Signature("substring", (WORDS, WHOLE), WORDS),
-            Signature("substring", (WORDS, WHOLE, WHOLE), WORDS),
+            Signature("substring", (types.TEXT, types.WHOLE), types.TEXT),
+            Signature("substring", (types.TEXT, types.WHOLE, types.WHOLE), types.TEXT),
         ),
-        "tolower": (Signature("tolower", (WORDS,), WORDS),),
-        "toupper": (Signature("toupper", (WORDS,), WORDS),),
-        "trim": (Signature("trim", (WORDS,), WORDS),),
-        "date": (Signature("date", (MOMENTS,), DAYS, utc=True),),
-        "time": (Signature("time", (MOMENTS,), TIMES, utc=True),),
-        "year": (_whole("year", DAYS, most=9_999), _whole("year", MOMENTS, most=9_999, utc=True)),
-        "month": (_whole("month", DAYS, most=12), _whole("month", MOMENTS, most=12, utc=True)),
-        "day": (_whole("day", DAYS, most=31), _whole("day", MOMENTS, most=31, utc=True)),
+        "tolower": (Signature("tolower", (types.TEXT,), types.TEXT),),
+        "toupper": (Signature("toupper", (types.TEXT,), types.TEXT),),
+        "trim": (Signature("trim", (types.TEXT,), types.TEXT),),
+        "date": (Signature("date", (types.DATE_TIME,), types.DATE, utc=True),),
+        "time": (Signature("time", (types.DATE_TIME,), types.TIME_OF_DAY, utc=True),),
+        "year": (
+            _whole("year", types.DATE, most=9_999),
+            _whole("year", types.DATE_TIME, most=9_999, utc=True),
+        ),
+        "month": (
+            _whole("month", types.DATE, most=12),
+            _whole("month", types.DATE_TIME, most=12, utc=True),
+        ),
+        "day": (
+            _whole("day", types.DATE, most=31),
+            _whole("day", types.DATE_TIME, most=31, utc=True),
+        ),
         "hour": (
-            _whole("hour", MOMENTS, most=23, utc=True),
-            _whole("hour_of_time", TIMES, most=23),
+            _whole("hour", types.DATE_TIME, most=23, utc=True),
+            _whole("hour_of_time", types.TIME_OF_DAY, most=23),
         ),
         "minute": (
-            _whole("minute", MOMENTS, most=59, utc=True),
-            _whole("minute_of_time", TIMES, most=59),
+            _whole("minute", types.DATE_TIME, most=59, utc=True),
+            _whole("minute_of_time", types.TIME_OF_DAY, most=59),
         ),
-        "second": (_whole("second", MOMENTS, most=59), _whole("second_of_time", TIMES, most=59)),
+        "second": (
+            _whole("second", types.DATE_TIME, most=59),
+            _whole("second_of_time", types.TIME_OF_DAY, most=59),
+        ),
         "fractionalseconds": (
-            Signature("fractionalseconds", (MOMENTS,), EXACT),
-            Signature("fractionalseconds_of_time", (TIMES,), EXACT),
+            Signature("fractionalseconds", (types.DATE_TIME,), types.DECIMAL),
+            Signature("fractionalseconds_of_time", (types.TIME_OF_DAY,), types.DECIMAL),
         ),
-        "totaloffsetminutes": (_whole("totaloffsetminutes", MOMENTS, utc=True),),
-        "totalseconds": (Signature("totalseconds", (SPANS,), EXACT),),
-        "maxdatetime": (Signature(None, (), MOMENTS),),
-        "mindatetime": (Signature(None, (), MOMENTS),),
-        "now": (Signature(None, (), MOMENTS),),
+        "totaloffsetminutes": (_whole("totaloffsetminutes", types.DATE_TIME, utc=True),),
+        "totalseconds": (Signature("totalseconds", (types.DURATION,), types.DECIMAL),),
+        "maxdatetime": (Signature(None, (), types.DATE_TIME),),
+        "mindatetime": (Signature(None, (), types.DATE_TIME),),
+        "now": (Signature(None, (), types.DATE_TIME),),
     }
 )
 """The overloads of each function, by its name as OData spells it."""

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from comptoir.edm.duration import DAY, SECOND, duration_text
 from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
 from comptoir.edm.temporal import instant
-from comptoir.plan.expressions.kinds import DAYS, EXACT, MOMENTS, SPANS, TIMES, WORDS, Kind
-from comptoir.plan.expressions.kinds import WHOLE as WHOLE_KIND
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
 from comptoir.sql.dialects import Dialect
@@ -121,14 +120,14 @@ GUID = _almost(
 NUMBER = st.one_of(DECIMAL, WIDE)
 TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
-OF_KIND: dict[Kind, Values] = {
-    DAYS: DATE,
-    EXACT: DECIMAL,
-    MOMENTS: DATETIME,
-    SPANS: SPAN,
-    TIMES: TIME,
-    WHOLE_KIND: WHOLE,
-    WORDS: TEXT,
+OF_KIND: dict[types.ExpressionType, Values] = {
+    types.DATE: DATE,
+    types.DECIMAL: DECIMAL,
+    types.DATE_TIME: DATETIME,
+    types.DURATION: SPAN,
+    types.TIME_OF_DAY: TIME,
+    types.WHOLE: WHOLE,
+    types.TEXT: TEXT,
 }
 OF_SIGNATURES: dict[FunctionName, tuple[Values, ...]] = {
     signature.function: tuple([OF_KIND[kind] for kind in signature.parameters])

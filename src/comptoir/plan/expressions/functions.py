@@ -4,15 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from comptoir.edm.temporal import INSTANT
 from comptoir.plan.bound import Function, Value
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal
-from comptoir.plan.expressions.kinds import (
-    EXACT,
-    NOTHING,
-    NUMBERS,
-    SPANS,
-    WHOLE,
-    Kind,
-)
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
 from comptoir.plan.expressions.typed import Typed
@@ -59,7 +52,7 @@ def bind_call(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
     if node.name in _ROUNDING:
         return _rounded(terms, node, arguments)
     signatures = _BY_NAME[node.name]
-    if signatures[0].parameters == (SPANS,):
+    if signatures[0].parameters == (types.DURATION,):
         arguments = [spanned(each) for each in arguments]
     values = [terms.settled(each) for each in arguments]
     signature = _chosen(terms, node, signatures, arguments, values)
@@ -95,7 +88,7 @@ def _chosen(
         )
     for number, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         wanted = [each.parameters[number] for each in fitting]
-        if value.kind is not NOTHING and value.kind not in wanted:
+        if value.type is not types.NULL and value.type not in wanted:
             expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
             raise terms.misused(
                 argument.node,
@@ -107,35 +100,35 @@ def _chosen(
             each
             for each in fitting
             if all(
-                value.kind in (NOTHING, kind)
-                for value, kind in zip(values, each.parameters, strict=True)
+                value.type in (types.NULL, parameter)
+                for value, parameter in zip(values, each.parameters, strict=True)
             )
         ),
         fitting[0],
     )
 
 
-def _said(value: Typed, wanted: Sequence[Kind]) -> str:
-    if value.kind in NUMBERS and WHOLE in wanted:
+def _said(value: Typed, wanted: Sequence[types.ExpressionType]) -> str:
+    if value.type in types.NUMBERS and types.WHOLE in wanted:
         return "a number with decimals"
-    return value.kind.expected
+    return value.type.expected
 
 
 def _rounded(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
     if len(arguments) != 1:
         raise terms.misused(node, f"{node.name} takes 1 argument, but {len(arguments)} are given.")
     held = terms.settled(arguments[0])
-    if held.kind is NOTHING:
-        return Typed(held.value, EXACT, nullable=True)
-    if held.kind not in NUMBERS:
+    if held.type is types.NULL:
+        return Typed(held.value, types.DECIMAL, nullable=True)
+    if held.type not in types.NUMBERS:
         raise terms.misused(
             arguments[0].node,
             f"{node.name} takes a number, but {name_of(arguments[0].node)} is "
-            f"{held.kind.expected}.",
+            f"{held.type.expected}.",
         )
-    if held.kind is WHOLE:
+    if held.type is types.WHOLE:
         return as_decimal(held)
-    return Typed(Function(_ROUNDING[node.name], (held.value,)), EXACT, held.nullable)
+    return Typed(Function(_ROUNDING[node.name], (held.value,)), types.DECIMAL, held.nullable)
 
 
 def _check_utc(terms: Terms, node: Call, argument: Operand) -> None:
