@@ -120,17 +120,20 @@ GUID = _almost(
 NUMBER = st.one_of(DECIMAL, WIDE)
 TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
-OF_KIND: dict[types.ExpressionType, Values] = {
+OF_TYPE: dict[types.ExpressionType, Values] = {
+    types.BOOLEAN: BIT,
     types.DATE: DATE,
     types.DECIMAL: DECIMAL,
     types.DATE_TIME: DATETIME,
     types.DURATION: SPAN,
+    types.GUID: st.uuids().map(str),
     types.TIME_OF_DAY: TIME,
     types.WHOLE: WHOLE,
     types.TEXT: TEXT,
+    types.WIDE_DECIMAL: WIDE,
 }
 OF_SIGNATURES: dict[FunctionName, tuple[Values, ...]] = {
-    signature.function: tuple([OF_KIND[kind] for kind in signature.parameters])
+    signature.function: tuple([OF_TYPE[each] for each in signature.parameters])
     for signatures in SIGNATURES.values()
     for signature in signatures
     if signature.function is not None
