@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import COMPANY, OTHER_COMPANY, Command
 from comptoir.auth import Scope, TokenVerifier, VerifiedToken, load_keys
 from comptoir.cli.token import parse_ttl
+from support.command import COMPANY, OTHER_COMPANY, Command
 
 
 def examined(command: Command, token: str) -> VerifiedToken:
