@@ -13,7 +13,7 @@ from support.command import COMPANY, OTHER_COMPANY, Command
 
 def examined(command: Command, token: str) -> VerifiedToken:
     keys = load_keys(command.folder / "keys")
-    return TokenVerifier(keys.trusted, "comptoir", "comptoir").examine(token)
+    return TokenVerifier(keys.trusted, "comptoir", "comptoir").verify(token)
 
 
 def test_a_token_reads_and_writes_every_company_for_an_hour(command: Command) -> None:

@@ -115,7 +115,6 @@ class Count(Int64):
 SCALE = 5
 _UNIT = 10**SCALE
 _DIGITS = 18
-_LARGEST = 10**_DIGITS - 1
 _EXACT = Context(prec=200, traps=[Inexact])
 
 
