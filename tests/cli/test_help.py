@@ -7,8 +7,8 @@ import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from cli.command import Command
 from comptoir.cli.main import app
+from support.command import Command
 
 
 def walked(held: object, *path: str) -> Iterator[tuple[tuple[str, ...], TyperCommand | TyperGroup]]:

@@ -9,7 +9,6 @@ import asyncpg
 import httpx
 import pytest
 
-from cli.command import Command
 from comptoir.catalog import MODEL
 from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
 from comptoir.sql.prepared import Kept, Prepared, Staging
@@ -19,6 +18,7 @@ from comptoir.store.postgres import store
 from comptoir.store.postgres.session import STAGED
 from support.batches import send_documents
 from support.client import encoded, record
+from support.command import Command
 from support.corpus import cases
 from support.mirror import Mirror
 from support.repeats import repeatable

@@ -161,11 +161,6 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     return connection
 
 
-def durability(connection: sqlite3.Connection) -> dict[str, str | int]:
-    """The settings of a connection on which durability rests, as the database reports them."""
-    return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in DURABILITY}
-
-
 def refusal_of(fault: sqlite3.Error) -> Refusal:
     """What a client is told when a statement fails; raised with the fault as its cause."""
     _log.error("a statement failed: %s", fault)

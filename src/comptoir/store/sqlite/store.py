@@ -10,9 +10,9 @@ from comptoir.sql.dialects.sqlite.dialect import SQLITE
 from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
 from comptoir.store.sqlite.connection import connect, database_path
-from comptoir.store.sqlite.moment import sqlite_moment
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
+from comptoir.store.sqlite.snapshot import sqlite_snapshot
 from comptoir.store.sqlite.writer import Writer
 from comptoir.store.store import StatementStore
 from comptoir.store.watermarks import Watermarks
@@ -38,8 +38,8 @@ class SqliteStore(StatementStore):
         self._file_writer = Writer(
             writing, statements.service, condition, self.watermarks, settings.queued_writes
         )
-        open_moment = partial(sqlite_moment, open_reading)
-        super().__init__(statements, self._file_reader, self._file_writer, open_moment, condition)
+        open_snapshot = partial(sqlite_snapshot, open_reading)
+        super().__init__(statements, self._file_reader, self._file_writer, open_snapshot, condition)
 
     @override
     async def close(self) -> None:

@@ -8,13 +8,15 @@ from typing import Self
 import pytest
 from sqlalchemy import Connection, select
 
-from cli.command import Command, Result
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.copying import Copier, CopyReport, Progress
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.protocol import Store
+from comptoir.transfer import Progress
+from comptoir.transfer.copy import Copier, CopyReport
+from comptoir.transfer.snapshot import open_snapshot
+from support.command import Command, Result
 from support.databases import in_database
 from support.office import Company
 from support.service import Service
@@ -126,7 +128,7 @@ class Pair:
         """How many rows of a table of a company are in the target."""
 
         async def count() -> int:
-            async with self._there.snapshot() as snapshot:
+            async with open_snapshot(self._there) as snapshot:
                 return await snapshot.count(table, company.id)
 
         return self._runner.run(count())

@@ -2,15 +2,15 @@
 
 import pytest
 
-from cli.command import Command
-from cli.pair import Pair
 from comptoir.store.snapshot import SLICE_ROWS
 from comptoir.store.urls import shown
 from conftest import stock
 from support.client import record
+from support.command import Command
 from support.databases import run_sql
 from support.office import Company
 from support.samples import CUSTOMER, PATHS, SAMPLES
+from transfer.pair import Pair
 
 CONTACT = PATHS["contactsExt"]
 UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
@@ -49,8 +49,8 @@ def test_a_copy_that_differs_is_not_seen_and_mended_anew(
 
     for _ in range(2):
         fault = pair.fault(company)
-        assert f"the company {company.id} is not in the target as it is in the source" in fault
-        assert f"{place}. Nobody sees it there; --anew drops it" in fault
+        assert f"the company {company.id} differs between the target and the source" in fault
+        assert f"{place}. It is not visible there; --anew drops it" in fault
         assert not pair.is_seen(company)
 
     assert f"{len(SAMPLES) + 1} records; equal" in pair.copied(company, "--anew")
@@ -92,12 +92,12 @@ def test_a_copy_with_writes_of_its_own_is_left_alone(pair: Pair, company: Compan
     pair.copied(company)
     there = pair.there(company)
     record(there.patch(CONTACT, {"city": "Wien"}, "*"))
-    assert "is not as it was in the source" in pair.fault(company)
+    assert "is not an earlier state of the one in the source" in pair.fault(company)
 
     record(company.patch(CONTACT, {"city": "Graz"}, "*"))
     record(company.patch(CONTACT, {"city": "Linz"}, "*"))
     for more in ((), ("--anew",)):
-        assert "is not as it was in the source" in pair.fault(company, *more)
+        assert "is not an earlier state of the one in the source" in pair.fault(company, *more)
     assert there.record(CONTACT)["city"] == "Wien"
     assert len(there.changes()) == len(SAMPLES) + 1
 

@@ -1,12 +1,14 @@
-"""Copying: a company's move from one database to another, with its versions and its change log.
+"""Copy a company to another database, with its versions and its change log.
 
-The source may be in use. What it holds at one moment is copied first, then what has changed since,
-until nothing is left; then both sides are compared, and only then is the company seen.
+The source may be in use. The copy takes a snapshot of it, then follows the change log until nothing
+is left; then both sides are compared, and only after that is the company visible in the target.
+
+Rows were checked, derived and numbered in the source, so they are written as they are.
 """
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -17,31 +19,32 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.store.copying import CopyStep, TablePart
+from comptoir.sql.copying import Whole
+from comptoir.sql.prepared import Statement
+from comptoir.sql.statements import Statements
+from comptoir.store.change import Steps
+from comptoir.store.ledger import Ledger
 from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
-from comptoir.store.snapshot import (
+from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
+from comptoir.transfer import Progress
+from comptoir.transfer.snapshot import (
     CHANGES,
     LOOKUP,
-    SLICE_CHARACTERS,
-    SLICE_ROWS,
     CopyMark,
     Origin,
     Snapshot,
-    characters,
+    open_snapshot,
 )
 
 ROUNDS = 10
-"""How often a source is followed that changes meanwhile."""
-
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, to how many rows it was done, and to how many it is to be done."""
+"""How often a copy follows a source that changes meanwhile before it gives up."""
 
 
 class CopyReport(msgspec.Struct):
-    """What became of a company: its records, all of them compared, and its last change's number.
+    """The result of a copy: the records, all of them compared, and the last change number.
 
-    `resumed_at` is how many records were there already, `followed` how many changes came while
-    the company was copied; `was_complete`: it had been copied whole before.
+    `resumed_at` is how many records an earlier run had copied, `followed` how many changes came
+    during the copy. `was_complete`: the company had been copied completely before.
     """
 
     records: int = 0
@@ -62,24 +65,24 @@ class Copier:
 
     async def check(self, company: Company, *, anew: bool) -> None:
         """Raise `OperatorError` when the target does not take a company of the source."""
-        async with self._source.snapshot() as ours, self._target.snapshot() as theirs:
-            await _standing(company.id, ours, theirs, anew=anew)
+        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
+            await _state(company.id, ours, theirs, anew=anew)
 
     async def copy(self, company: Company, *, anew: bool) -> CopyReport:
-        """Copy a company of the source, or go on with what was interrupted.
+        """Copy a company of the source, or resume an interrupted copy.
 
-        With `anew`, what an unfinished copy has left is dropped before. Raises `OperatorError`
-        when the target does not take the company, when both sides differ in the end, or when the
-        source changes without end; the same call goes on from there.
+        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` when
+        the target does not take the company, when both sides differ in the end, or when the source
+        keeps changing; the same call resumes from there.
         """
         run = _Run(self._model, self._source, self._target, self._progress, company)
         return await run.copy(anew=anew)
 
 
-class _Standing(msgspec.Struct, frozen=True):
-    """How a company stands: in the source, and in the target.
+class _State(msgspec.Struct, frozen=True):
+    """The state of a company in the source and in the target.
 
-    There it may be complete, up to the change `complete`, or be marked as unfinished.
+    In the target it may be complete, up to the change `complete`, or have a mark as unfinished.
     """
 
     origin: Origin
@@ -87,50 +90,77 @@ class _Standing(msgspec.Struct, frozen=True):
     mark: CopyMark | None
 
 
-async def _standing(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: bool) -> _Standing:
-    """How a company stands; raises `OperatorError` when it must not be copied."""
+async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: bool) -> _State:
+    """The state of a company; raises `OperatorError` when it must not be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
-        raise OperatorError(f"there is no company {company_id} in the source any more.")
-    held, mark = await theirs.origin(company_id), await theirs.mark(company_id)
+        raise OperatorError(f"the source has no company {company_id} any more.")
+    copied = await theirs.origin(company_id)
+    mark = await theirs.mark(company_id)
     if mark is not None and mark.incarnation != origin.incarnation and not anew:
         raise OperatorError(
             f"the target has an unfinished copy of a company {company_id} from another source, or "
             "one that was being dropped. Drop it with --anew, or name another target."
         )
-    if held is not None:
-        goes_on = held.incarnation == origin.incarnation and held.number <= origin.number
-        if not goes_on or await _differs(company_id, held.number, ours, theirs):
+    if copied is not None:
+        is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
+        if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
             raise OperatorError(
-                f"the target has a company {company_id} already, which is not as it was in the "
-                "source. Name another target."
+                f"the target has a company {company_id} already, which is not an earlier state of "
+                "the one in the source. Name another target."
             )
-    return _Standing(origin, held.number if held else None, mark)
+    return _State(origin, copied.number if copied else None, mark)
 
 
 async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
-    """Whether the change with a number is not the same on both sides."""
+    """Whether the change with a number differs between both sides."""
     return await ours.change(company_id, number) != await theirs.change(company_id, number)
 
 
+class TablePart(msgspec.Struct, frozen=True):
+    """The rows of a table that a step drops, by their keys, and then adds.
+
+    With `clears`, rows that have a unique value of a row to add are dropped first.
+    """
+
+    table: str
+    drops: Sequence[Row] = ()
+    rows: Sequence[Row] = ()
+    clears: bool = False
+
+
+class CopyStep(msgspec.Struct, frozen=True):
+    """A step of a copy, from one mark to the next; None where there is no mark.
+
+    `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
+    """
+
+    company_id: str
+    was: CopyMark | None
+    then: CopyMark | None
+    parts: Sequence[TablePart] = ()
+    opens: Row | None = None
+    reopens: bool = False
+
+
 class _Run:
-    """One company on its way."""
+    """The copy of one company."""
 
     def __init__(
         self, model: Model, source: Store, target: Store, progress: Progress, company: Company
     ) -> None:
-        self._stored = {each.name: each for each in model.stored}
+        self._sets = {each.name: each for each in model.stored}
         self._source = source
         self._target = target
         self._progress = progress
         self._company = company
         self._id = company.id
-        self._held: CopyMark | None = None
+        self._stored_mark: CopyMark | None = None
         self._mark = CopyMark(company.incarnation, 0, secrets.token_hex(8))
         self._report = CopyReport()
 
     async def copy(self, *, anew: bool) -> CopyReport:
-        async with self._source.snapshot() as ours:
+        async with open_snapshot(self._source) as ours:
             if not await self._begin(ours, anew=anew):
                 await self._compare(ours)
                 return self._report
@@ -141,29 +171,29 @@ class _Run:
         else:
             raise OperatorError(
                 f"the company {self._id} is still being written to in the source; its copy has "
-                f"come to change {self._mark.number}. Stop what writes there, then give the same "
+                f"reached change {self._mark.number}. Stop the writers there, then run the same "
                 "command again."
             )
         if await self._has_moved_on():
             raise OperatorError(
-                f"the company {self._id} was written to in the source when its copy, up to change "
-                f"{self._mark.number}, had been compared. Stop what writes there, then give the "
+                f"the company {self._id} was written to in the source after its copy, up to change "
+                f"{self._mark.number}, had been compared. Stop the writers there, then run the "
                 "same command again."
             )
         return self._report
 
     async def _begin(self, ours: Snapshot, *, anew: bool) -> bool:
-        """Mark that the copy is under way, unless the company is complete in the target."""
-        async with self._target.snapshot() as theirs:
-            found = await _standing(self._id, ours, theirs, anew=anew)
-        self._held = found.mark
+        """Store the mark of the copy; false if the company is complete in the target."""
+        async with open_snapshot(self._target) as theirs:
+            found = await _state(self._id, ours, theirs, anew=anew)
+        self._stored_mark = found.mark
         self._report.number = found.origin.number
         if found.complete is not None:
             self._report.was_complete = found.complete == found.origin.number
             self._move(found.complete)
             if not self._report.was_complete:
                 await self._step(self._mark, reopens=True)
-                # nobody reads what is neither as it was nor as it will be
+                # services still know the company, and must not serve it between two states
                 await asyncio.sleep(KNOWN_SECONDS)
             return not self._report.was_complete
         if found.mark is not None and not anew:
@@ -175,22 +205,22 @@ class _Run:
         return True
 
     async def _drop(self) -> None:
-        """Drop what an unfinished copy has left, if there is one."""
-        if self._held is None:
+        """Drop the rows of an unfinished copy, if there is one."""
+        if self._stored_mark is None:
             return
-        # of no incarnation, so that nobody takes what is left for the beginning of a copy
+        # without an incarnation, so that no run resumes from the rows that are left
         dropping = msgspec.structs.replace(self._mark, incarnation="")
         done = 0
         while parts := await self._leftovers():
             await self._step(dropping, *parts)
             done += sum(len(part.drops) for part in parts)
-            self._progress("dropping what is left", done, 0)
+            self._progress("dropping the unfinished copy", done, 0)
 
     async def _leftovers(self) -> list[TablePart]:
-        """Some rows of each table, to be dropped."""
+        """Some rows of each table of an unfinished copy, to drop."""
         parts: list[TablePart] = []
-        # not held while rows are dropped: a long look at SQLite lets its log grow
-        async with self._target.snapshot() as theirs:
+        # closed before rows are dropped: SQLite's write-ahead log grows during a long read
+        async with open_snapshot(self._target) as theirs:
             for table in theirs.tables:
                 async with aclosing(theirs.rows(table, self._id)) as slices:
                     rows: list[Row] = await anext(slices, [])
@@ -198,16 +228,16 @@ class _Run:
         return [part for part in parts if part.drops]
 
     async def _copy_all(self, ours: Snapshot) -> None:
-        """Copy what is not there: of each table, the rows behind the last one."""
-        # what has changed since the copy began may have what is unique of a row that is there
+        """Copy the rows of each table after the last one that the target has."""
+        # a row that has changed since the copy began may have a unique value of a copied one
         clears = self._report.number != self._mark.number
-        for table in (CHANGES, *self._stored):
+        for table in (CHANGES, *self._sets):
             total = await ours.count(table, self._id)
-            async with self._target.snapshot() as theirs:
+            async with open_snapshot(self._target) as theirs:
                 last = await theirs.last(table, self._id)
                 done = 0 if last is None else await theirs.count(table, self._id)
             before = done
-            self._report.resumed_at += done if table in self._stored else 0
+            self._report.resumed_at += done if table in self._sets else 0
             async with aclosing(ours.rows(table, self._id, last)) as slices:
                 async for rows in slices:
                     added = self._of_beginning(rows) if table == CHANGES else rows
@@ -217,15 +247,15 @@ class _Run:
                     done += len(added)
                     self._progress(f"copying {table}", done, total)
             if done > before and done >= MANY_ROWS:
-                await self._target.take_stock((table,))
+                await self._target.refresh_statistics((table,))
 
     def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
-        """The changes that are not to be followed, since they came before the copy began."""
+        """The changes that came before the copy began, and so are not followed."""
         return [change for change in changes if int(change[0]) <= self._mark.number]
 
     async def _round(self) -> bool:
-        """Catch up with the source, compare, and have the company seen if nothing is left."""
-        async with self._source.snapshot() as ours:
+        """Catch up with the source and compare; make the company visible if nothing is left."""
+        async with open_snapshot(self._source) as ours:
             await self._follow(ours)
             if await self._has_moved_on():
                 return False
@@ -239,11 +269,11 @@ class _Run:
         return True
 
     async def _has_moved_on(self) -> bool:
-        """Whether the source has changed since what was copied last."""
+        """Whether the source has changed since the last copied change."""
         return await self._source.position(self._company) != self._mark.number
 
     async def _follow(self, ours: Snapshot) -> None:
-        """Copy what has changed since, up to the moment of a snapshot."""
+        """Copy the changes since then, up to a snapshot."""
         origin = await ours.origin(self._id)
         last = self._mark.number if origin is None else origin.number
         self._report.number = last
@@ -256,11 +286,11 @@ class _Run:
                 self._progress("following changes", done, total)
 
     async def _follow_some(self, ours: Snapshot, changes: Sequence[Row]) -> None:
-        """Bring the records that changes name to where they are, then move the mark."""
+        """Copy the current rows of changed records, then move the mark."""
         parts: list[TablePart] = []
         size = volume = 0
         for name, keys in self._changed(changes):
-            rows = await ours.records(self._id, self._stored[name], keys)
+            rows = await ours.records(self._id, self._sets[name], keys)
             parts.append(TablePart(name, [(key,) for key in keys], rows, clears=True))
             size += len(keys)
             volume += characters(rows)
@@ -271,11 +301,11 @@ class _Run:
         await self._step(self._mark, *parts, TablePart(CHANGES, rows=changes))
 
     def _changed(self, changes: Sequence[Row]) -> Iterator[tuple[str, list[Stored]]]:
-        """The keys of the records that changes name, once each, some of one set at a time."""
+        """The keys of changed records, each once, up to `LOOKUP` of one set at a time."""
         keys: dict[str, dict[Stored, None]] = {}
         for _, name, record, *_ in changes:
-            # what another release has logged of a kind of its own is logged, and nothing more
-            if (entity_set := self._stored.get(str(name))) is not None:
+            # another release may have logged changes of an entity set that this one does not have
+            if (entity_set := self._sets.get(str(name))) is not None:
                 key = entity_set.type.key_property.type.from_text(str(record))
                 keys.setdefault(entity_set.name, {})[key] = None
         for name, found in keys.items():
@@ -284,11 +314,11 @@ class _Run:
                 yield name, listed[start : start + LOOKUP]
 
     async def _settle(self, ours: Snapshot) -> None:
-        """Make equal what the change log tells nothing of."""
+        """Make the tables equal whose changes the change log does not have."""
         for table in ours.tables:
-            if table in self._stored or table == CHANGES:
+            if table in self._sets or table == CHANGES:
                 continue
-            async with self._target.snapshot() as theirs:
+            async with open_snapshot(self._target) as theirs:
                 rows, others = ours.rows(table, self._id), theirs.rows(table, self._id)
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
                     await self._step(self._mark, TablePart(table, less, more))
@@ -296,13 +326,13 @@ class _Run:
     async def _compare(self, ours: Snapshot) -> None:
         """Raise `OperatorError` unless both sides are equal in every row."""
         self._report.records = 0
-        async with self._target.snapshot() as theirs:
+        async with open_snapshot(self._target) as theirs:
             if self._report.was_complete and (
                 await ours.company(self._id) != await theirs.company(self._id)
             ):
                 raise self._unequal("its own row differs")
             for table in ours.tables:
-                rows, others = self._told(ours, table), theirs.rows(table, self._id)
+                rows, others = self._compared(ours, table), theirs.rows(table, self._id)
                 async for more, less in _differences(rows, others, partial(ours.key, table)):
                     missing = [ours.key(table, row) for row in more]
                     key = min(missing + less)
@@ -311,12 +341,12 @@ class _Run:
                     named = ", ".join(map(str, key))
                     raise self._unequal(f"in {table}, the row {named} {state}{place}")
 
-    async def _told(self, ours: Snapshot, table: str) -> AsyncIterator[list[Row]]:
-        """The rows of the source, while it is told that they are compared."""
+    async def _compared(self, ours: Snapshot, table: str) -> AsyncIterator[list[Row]]:
+        """The rows of the source, with progress reported as they are compared."""
         total, done = await ours.count(table, self._id), 0
         async for rows in ours.rows(table, self._id):
             done += len(rows)
-            self._report.records += len(rows) if table in self._stored else 0
+            self._report.records += len(rows) if table in self._sets else 0
             yield rows
             self._progress(f"comparing {table}", done, total)
 
@@ -324,11 +354,10 @@ class _Run:
         advice = (
             "Name another target"
             if self._report.was_complete
-            else "Nobody sees it there; --anew drops it and begins again"
+            else "It is not visible there; --anew drops it and begins again"
         )
         return OperatorError(
-            f"the company {self._id} is not in the target as it is in the source: {where}. "
-            f"{advice}."
+            f"the company {self._id} differs between the target and the source: {where}. {advice}."
         )
 
     async def _step(
@@ -338,9 +367,10 @@ class _Run:
         opens: Row | None = None,
         reopens: bool = False,
     ) -> None:
-        step = CopyStep(self._id, self._held, mark, parts, opens, reopens)
-        await self._target.copy(step)
-        self._held = mark
+        step = CopyStep(self._id, self._stored_mark, mark, parts, opens, reopens)
+        unit = partial(copy_unit, step, self._target.statements)
+        await self._target.submit(self._id, unit)
+        self._stored_mark = mark
 
     def _move(self, number: int) -> None:
         self._mark = msgspec.structs.replace(self._mark, number=number)
@@ -351,9 +381,10 @@ async def _differences(
     theirs: AsyncIterator[list[Row]],
     key: Callable[[Row], Row],
 ) -> AsyncIterator[tuple[list[Row], list[Row]]]:
-    """What tells rows from others, both in the order of their keys, some at a time.
+    """The differences between two sides, both in the order of their keys, some at a time.
 
-    Gives the rows that the others lack, and the keys of others that are not among the rows.
+    Yields the rows of ours that theirs lacks or has otherwise, and the keys of theirs that ours
+    lacks or has otherwise.
     """
     rows: list[Row] = []
     others: list[Row] = []
@@ -373,11 +404,50 @@ async def _differences(
 def _apart(
     rows: list[Row], others: list[Row], key: Callable[[Row], Row]
 ) -> tuple[list[Row], list[Row]]:
-    """As `_differences`, as far as both reach; takes that off both lists."""
+    """The differences up to the lower of both last keys; removes the compared rows from both."""
     ends = [key(each[-1]) for each in (rows, others) if each]
     end = min(ends) if rows and others else ends[0]
-    found, held = ({key(row): row for row in each if key(row) <= end} for each in (rows, others))
-    del rows[: len(found)], others[: len(held)]
-    more = [row for each, row in found.items() if held.get(each) != row]
-    less = [each for each, row in held.items() if found.get(each) != row]
+    found, other = ({key(row): row for row in each if key(row) <= end} for each in (rows, others))
+    del rows[: len(found)], others[: len(other)]
+    more = [row for each, row in found.items() if other.get(each) != row]
+    less = [each for each, row in other.items() if found.get(each) != row]
     return more, less
+
+
+def copy_unit(
+    step: CopyStep, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], None]:
+    """The unit of work of a step; raises `OperatorError` unless the stored mark is `step.was`."""
+    ledger.known.clear()
+    copying, company_id = statements.copying, step.company_id
+    rows = yield copying.hold_mark.query(company_id)
+    if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
+        raise OperatorError(
+            f"another run continues this copy of the company {company_id}. Let it end."
+        )
+    if step.reopens:
+        yield copying.drop_company.query(company_id)
+    elif step.was is None and (yield copying.origin.query(company_id)):
+        raise OperatorError(f"the target has a company {company_id} already. Name another one.")
+    for part in step.parts:
+        yield from _change(company_id, part, copying.tables[part.table])
+    if step.opens is not None:
+        yield copying.add_company.query(company_id, *step.opens)
+    if step.then is None:
+        yield copying.drop_mark.query(company_id)
+    elif step.was is None:
+        yield copying.add_mark.query(company_id, *msgspec.structs.astuple(step.then))
+    elif step.then != step.was:
+        yield copying.move_mark.query(company_id, *msgspec.structs.astuple(step.then))
+
+
+def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
+    if part.drops:
+        yield whole.drop.many((company_id, *key) for key in part.drops)
+    if part.rows and part.clears:
+        for rivals in whole.rivals:
+            yield rivals.drop.many(
+                (company_id, *[row[place] for place in rivals.places]) for row in part.rows
+            )
+    if part.rows:
+        yield whole.add.many((company_id, *row) for row in part.rows)

@@ -11,19 +11,19 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.primitive import Stored
-from comptoir.loading import Loader, LoadReport
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.plan.target import Company
-from comptoir.request.tabular import FileSource
 from comptoir.store.ledger import Change
 from comptoir.store.protocol import Store
+from comptoir.transfer.load import Loader, LoadReport
+from comptoir.transfer.source import FileSource
 
 T = TypeVar("T")
 Record = dict[str, Stored]
 
 
 @dataclass(frozen=True)
-class Desk:
+class LoadTarget:
     """A database with one company, and a folder for files."""
 
     folder: Path

@@ -8,19 +8,19 @@ from itertools import count
 
 import pytest
 
-from cli.command import Command
-from cli.pair import Pair, Stopped
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 from comptoir.store.migrate import migrate
 from comptoir.store.snapshot import SLICE_ROWS
 from conftest import stock
+from support.command import Command
 from support.databases import FreshDatabase
 from support.office import Company
 from support.postgres import Postgres
 from support.samples import SAMPLES
 from support.service import Service
+from transfer.pair import Pair, Stopped
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 MANY = 2 * SLICE_ROWS + 500
@@ -91,7 +91,7 @@ def test_the_id_of_an_unfinished_company_is_taken(pair: Pair, company: Company) 
 
 
 def test_of_two_copies_at_once_the_later_one_goes_on(pair: Pair, company: Company) -> None:
-    with pytest.raises(OperatorError, match=r"another copy of the company .* has gone on"):
+    with pytest.raises(OperatorError, match=r"another run continues this copy of the company"):
         pair.during(company, "copying contactsExt", lambda: pair.overtake(company))
     pair.assert_same(company)
 

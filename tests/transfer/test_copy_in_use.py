@@ -2,17 +2,18 @@
 
 import pytest
 
-from cli.pair import Pair, guid
-from comptoir.copying import ROUNDS
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
 from comptoir.store import store
-from comptoir.store.snapshot import LOOKUP, SLICE_ROWS
+from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.transfer.copy import ROUNDS
+from comptoir.transfer.snapshot import LOOKUP
 from conftest import stock
 from support.client import record, tag_of
 from support.office import Company
 from support.repeats import essence, repeatable
 from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
+from transfer.pair import Pair, guid
 
 AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]
@@ -108,7 +109,7 @@ def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
     def write() -> None:
         record(company.patch(CONTACT, {"city": f"City {next(numbers)}"}, "*"))
 
-    with pytest.raises(OperatorError, match=r"still being written to .* has come to change"):
+    with pytest.raises(OperatorError, match=r"still being written to .* has reached change"):
         pair.during(company, "comparing changes", write, times=ROUNDS)
     assert not pair.is_seen(company)
 
@@ -122,7 +123,7 @@ def test_what_is_written_at_the_very_end_is_told(pair: Pair, company: Company) -
     def write() -> None:
         record(company.patch(CONTACT, {"city": "Wien"}, "*"))
 
-    with pytest.raises(OperatorError, match=r"was written to in the source when its copy"):
+    with pytest.raises(OperatorError, match=r"was written to in the source after its copy"):
         pair.during(company, "finishing", write)
 
     assert "1 changes followed" in pair.copied(company)

@@ -1,4 +1,4 @@
-"""One moment of a PostgreSQL database: a transaction that reads, on a connection of its own."""
+"""Snapshot connections: a read-only transaction, on a connection of its own."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,21 +12,23 @@ from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.postgres.pool import CLOSING_SECONDS
 from comptoir.store.postgres.session import run_query
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, Moment, characters
+from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 LONGEST_SECONDS = 600.0
-"""How long a single statement of a snapshot may take: counting a large table takes its time."""
+"""Limit of a single statement on a snapshot connection; counting a large table takes long."""
 
 FEW, MANY = 10, 640
-"""How many rows are fetched at first, and at most when they are small."""
+"""Rows of the first fetch, and the most of a fetch when rows are small."""
 
 LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
-"""How much text one fetch should bring: between these."""
+"""Characters that a fetch should return: between these."""
 
 
 @asynccontextmanager
-async def postgres_moment(connect: Callable[[], Awaitable[Connection]]) -> AsyncIterator[Moment]:
-    """What is committed when the block begins, on a connection of its own.
+async def postgres_snapshot(
+    connect: Callable[[], Awaitable[Connection]],
+) -> AsyncIterator[SnapshotConnection]:
+    """A connection that sees what is committed when the block begins.
 
     Raises `Refusal` when the database cannot be reached.
     """
@@ -34,28 +36,28 @@ async def postgres_moment(connect: Callable[[], Awaitable[Connection]]) -> Async
         connection = await connect()
     except FAULTS as fault:
         raise refusal_of(fault) from fault
-    moment = _PostgresMoment(connection)
+    snapshot = _PostgresSnapshot(connection)
     try:
-        await moment.begin()
-        yield moment
+        await snapshot.begin()
+        yield snapshot
     finally:
-        # what only read needs no end, and with the connection go its cursors
+        # closing the connection ends the transaction and its cursors
         try:
             await connection.close(timeout=CLOSING_SECONDS)
         except FAULTS:
             connection.terminate()
 
 
-class _PostgresMoment(Moment):
+class _PostgresSnapshot(SnapshotConnection):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._numbers = count(1)
 
     async def begin(self) -> None:
-        """Fix the moment: a transaction sees what is committed when it first reads."""
+        """Fix the view: a transaction sees what is committed at its first read."""
         await self._execute(
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-            # whoever reads takes the time that writing elsewhere takes
+            # the reader may write the rows elsewhere between two statements
             " SET LOCAL idle_in_transaction_session_timeout = 0"
         )
         await self.fetch(Query("SELECT 1", ()))
@@ -69,7 +71,7 @@ class _PostgresMoment(Moment):
 
     @override
     async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
-        # declared, so that the plan is one that gives its first rows soon
+        # a declared cursor is planned to return its first rows soon
         cursor = f"comptoir_{next(self._numbers)}"
         await self._execute(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", *query.values)
         size = FEW

@@ -10,15 +10,15 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.copying import Copier
 from comptoir.edm.model import EntitySet
-from comptoir.loading import Loader
 from comptoir.plan.target import Company as StoredCompany
-from comptoir.request.tabular import TableSource
 from comptoir.store.following import MANY_UNITS, Following
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.stock import Stock
+from comptoir.store.postgres.statistics import Statistics
 from comptoir.store.protocol import MANY_ROWS
+from comptoir.transfer.copy import Copier
+from comptoir.transfer.load import Loader
+from comptoir.transfer.source import TableSource
 from postgres.conftest import Served, migrated
 from support.databases import FreshDatabase
 from support.office import Company
@@ -121,25 +121,27 @@ def test_the_index_of_searches_is_known(postgres_server: Databases, company: Com
 
 
 @pytest.mark.parametrize(
-    ("units", "stocked"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])]
+    ("units", "expected"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])]
 )
-def test_stock_of_the_index_is_taken_as_often_as_it_doubles(units: int, stocked: list[int]) -> None:
+def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
+    units: int, expected: list[int]
+) -> None:
     """By a plan for a small index, each unit would take as long as all before it."""
     company, agents = StoredCompany("", ""), MODEL.by_name[AGENTS]
     done = 0
-    taken: list[int] = []
+    refreshed: list[int] = []
 
     async def unit(_: StoredCompany, _set: EntitySet) -> int:
         nonlocal done
         done += 1
         return units - done
 
-    async def stock() -> None:
-        taken.append(done)
+    async def refresh() -> None:
+        refreshed.append(done)
 
-    asyncio.run(Following(unit, unit, stock).catch_up(company, agents))
+    asyncio.run(Following(unit, unit, refresh).catch_up(company, agents))
 
-    assert taken == stocked
+    assert refreshed == expected
 
 
 def test_what_was_copied_is_known(
@@ -176,11 +178,11 @@ def test_a_stop_does_not_wait_for_statistics() -> None:
             await asyncio.Event().wait()
             raise AssertionError
 
-        stock = Stock(connect)
-        taking = asyncio.create_task(stock.take((AGENTS,)))
+        statistics = Statistics(connect)
+        refreshing = asyncio.create_task(statistics.refresh((AGENTS,)))
         await asked.wait()
-        await stock.stop()
-        await taking
-        await stock.take((AGENTS,))
+        await statistics.stop()
+        await refreshing
+        await statistics.refresh((AGENTS,))
 
     asyncio.run(asyncio.wait_for(work(), 5))

@@ -5,8 +5,8 @@ Which form a text has, no database sees: one of them will do for all the forms.
 
 import pytest
 
-from cli.desk import Desk, reasons
 from support.databases import ON_SQLITE
+from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 CSV = (
@@ -32,8 +32,8 @@ ANSWER = (
 )
 
 
-def assert_loaded(desk: Desk) -> None:
-    first, second = desk.records("customersExt")
+def assert_loaded(load_target: LoadTarget) -> None:
+    first, second = load_target.records("customersExt")
     assert first["displayName"] == 'Ä "quoted", name'
     assert (first["creditLimit"], first["taxLiable"], first["blocked"]) == (229_000, 1, " ")
     assert first["lastModifiedDateTime"] == "2020-02-29T10:00:00.000Z"
@@ -65,58 +65,58 @@ def assert_loaded(desk: Desk) -> None:
     ids=["plain", "BOM", "CRLF", "no final newline", "blank lines"],
 )
 def test_every_text_format_reads_alike(
-    desk: Desk, name: str, content: str, change: type[bytes]
+    load_target: LoadTarget, name: str, content: str, change: type[bytes]
 ) -> None:
-    report = desk.load(name, change(content.encode()))
+    report = load_target.load(name, change(content.encode()))
     assert reasons(report) == []
     assert (report.rows, report.inserted, report.written) == (2, 2, True)
-    assert_loaded(desk)
+    assert_loaded(load_target)
 
 
-def test_columns_come_in_any_order(desk: Desk) -> None:
+def test_columns_come_in_any_order(load_target: LoadTarget) -> None:
     header, *rows = [line.split(",") for line in ("number,id,displayName", f"K,{ID.format(1)},N")]
     turned = "\n".join(",".join(reversed(cells)) for cells in (header, *rows))
-    assert desk.load("customersExt.csv", turned).inserted == 1
-    assert desk.records("customersExt")[0]["number"] == "K"
+    assert load_target.load("customersExt.csv", turned).inserted == 1
+    assert load_target.records("customersExt")[0]["number"] == "K"
 
 
-def test_a_cell_may_hold_line_ends(desk: Desk) -> None:
+def test_a_cell_may_hold_line_ends(load_target: LoadTarget) -> None:
     text = "a\r\nb\nc\rd"
-    report = desk.load(
+    report = load_target.load(
         "customersExt.csv", f'number,displayName\nC1,"{text}"\nC2,\nC3,{"x" * 5000}\n'
     )
     assert [(fault.line, fault.column) for fault in report.faults] == [(7, "displayName")]
-    assert desk.load("customersExt.csv", f'number,displayName\nC1,"{text}"\n').inserted == 1
-    assert desk.records("customersExt")[0]["displayName"] == text
+    assert load_target.load("customersExt.csv", f'number,displayName\nC1,"{text}"\n').inserted == 1
+    assert load_target.records("customersExt")[0]["displayName"] == text
 
 
-def test_a_head_without_rows_is_no_fault(desk: Desk) -> None:
-    report = desk.load("customersExt.csv", "number,displayName\n")
+def test_a_head_without_rows_is_no_fault(load_target: LoadTarget) -> None:
+    report = load_target.load("customersExt.csv", "number,displayName\n")
     assert (reasons(report), report.rows, report.written) == ([], 0, True)
 
 
 @pytest.mark.parametrize("rows", [1_999, 2_000, 2_001, 4_000])
-def test_every_row_is_loaded_whatever_their_number(desk: Desk, rows: int) -> None:
+def test_every_row_is_loaded_whatever_their_number(load_target: LoadTarget, rows: int) -> None:
     content = "number\n" + "".join(f"C{number}\n" for number in range(rows))
-    report = desk.load("customersExt.csv", content)
+    report = load_target.load("customersExt.csv", content)
     assert (report.rows, report.inserted) == (rows, rows)
-    assert len(desk.records("customersExt")) == rows
+    assert len(load_target.records("customersExt")) == rows
 
 
-def test_records_of_a_document_may_have_columns_of_their_own(desk: Desk) -> None:
+def test_records_of_a_document_may_have_columns_of_their_own(load_target: LoadTarget) -> None:
     content = '{"number":"1","name2":"x"}\n{"number":"2"}\n{"name2":"y","number":"3"}\n'
-    report = desk.load("customersExt.ndjson", content)
+    report = load_target.load("customersExt.ndjson", content)
     assert (reasons(report), report.inserted) == ([], 3)
-    assert {each["number"]: each["name2"] for each in desk.records("customersExt")} == {
+    assert {each["number"]: each["name2"] for each in load_target.records("customersExt")} == {
         "1": "x",
         "2": "",
         "3": "y",
     }
 
 
-def test_a_long_array_is_read_in_blocks(desk: Desk) -> None:
+def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
     records = ",".join(f'{{"number":"{at}","name2":"{"n" * 3_000}"}}' for at in range(200))
-    report = desk.load("customersExt.json", f'{{"value":[{records}]}}')
+    report = load_target.load("customersExt.json", f'{{"value":[{records}]}}')
     assert (reasons(report), report.inserted) == ([], 200)
 
 
@@ -130,15 +130,15 @@ def test_a_long_array_is_read_in_blocks(desk: Desk) -> None:
     ids=["csv", "ndjson", "json"],
 )
 def test_long_texts_do_not_gather_in_memory(
-    desk: Desk, suffix: str, head: str, row: str, end: str
+    load_target: LoadTarget, suffix: str, head: str, row: str, end: str
 ) -> None:
     """They are read, checked and written some megabytes at a time, however few rows that is."""
-    path = desk.folder / f"ItemProductTextLongContentsExt.{suffix}"
+    path = load_target.folder / f"ItemProductTextLongContentsExt.{suffix}"
     with path.open("w", encoding="utf-8") as file:
         file.write(head)
         for at in range(LONG_TEXTS):
             file.write(row.format(f"00000000-0000-4000-8000-{at:012}", f"{at:04}" * 25_000))
         file.write(end)
-    report, peak = desk.load_measured(path, keep_good=True)
+    report, peak = load_target.load_measured(path, keep_good=True)
     assert report.inserted == LONG_TEXTS
     assert peak < path.stat().st_size

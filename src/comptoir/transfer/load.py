@@ -1,55 +1,54 @@
-"""Loading rows: checked whole first, then written in units, going on where it was interrupted."""
+"""Load rows: check a source completely, then write it in units; a later run can resume."""
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.edm.entity import EntityType, UniqueRule
+from comptoir.edm.entity import EntityType, KeyValues, UniqueRule
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
-from comptoir.plan.load import (
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.target import Company
+from comptoir.store.ahead import matching
+from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.transfer import Progress
+from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
+from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
+from comptoir.transfer.rows import (
     Columns,
     HeaderFault,
     LoadFault,
-    LoadPlan,
     LoadRows,
-    Values,
     bind_chunk,
     bind_columns,
 )
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.plan.target import Company
-from comptoir.request.tabular import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
-from comptoir.store.protocol import MANY_ROWS, Store
-from comptoir.store.snapshot import CHANGES
+from comptoir.transfer.snapshot import CHANGES
+from comptoir.transfer.source import Source
 
 FAULTS_KEPT = 20
-"""How many faults of a file are reported one by one; the rest are counted."""
+"""The faults of a file that are reported one by one; the rest are counted."""
 
 LONGEST_TEXT = Settings().body_bytes
-"""What the largest body of a request allows, when nothing else is set."""
+"""The default limit of a text, that of a request's body."""
 
 LOADED_BY = "comptoir load"
-"""Who the change log says wrote what was loaded."""
+"""The author of loaded records in the change log."""
 
 KEPT_BYTES = 16 << 20
-"""Up to which size a source is kept between check and writing; a larger one is read again."""
+"""The largest source that is kept in memory after the check; a larger one is read again."""
 
 _REGISTER_KIB = 32_768
 
-Progress = Callable[[str, int, int], None]
-"""Told the stage (`check` or `write`), the rows done, and the rows in all (0 while unknown)."""
-
 
 class LoadReport(msgspec.Struct):
-    """What became of a source, in rows; `faults` are the first of those that were refused.
+    """The result of a load, in rows; `faults` are the first ones.
 
-    `written` is whether it was written, but for the rows that were refused; `resumed_at` is how
-    many of its rows an interrupted load had written before.
+    `written`: all rows but the refused ones were written. `resumed_at` is how many rows an
+    interrupted load had written before.
     """
 
     rows: int = 0
@@ -63,10 +62,10 @@ class LoadReport(msgspec.Struct):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some rows of a source: how many, which of them fit their columns, what is wrong with others.
+    """Some rows of a source: their number, the rows without a fault, and the faults of others.
 
-    `length` is about how many bytes their texts have. `rows` is None where no column could be
-    bound.
+    `length` is the approximate size of their texts in bytes. `rows` is None where no column could
+    be bound.
     """
 
     size: int
@@ -78,7 +77,8 @@ class _Part(msgspec.Struct, frozen=True):
 class Loader:
     """Loads sources into one company.
 
-    `longest_text` is how many characters a text holds whose type sets no limit.
+    `longest_text` is the most characters of a text whose type sets no limit.
+    `progress` is called with the stage `check` or `write`.
     """
 
     def __init__(
@@ -94,12 +94,12 @@ class Loader:
         self._longest_text = longest_text
 
     async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
-        """Check a source whole, then write its rows.
+        """Check a source completely, then write its rows.
 
-        With a fault in it nothing is written, or with `keep_good` the good rows are; the report
-        tells the faults. A source that cannot be read to its end is refused whole either way.
-        Raises `Refusal` when the store does not take what was checked, and `OperatorError` when
-        there is no room to check it; the same call goes on from what was written by then.
+        After a fault nothing is written, or with `keep_good` only the rows without one. A source
+        that cannot be read to its end is never written. Raises `Refusal` when the store refuses
+        rows that passed the check, and `OperatorError` when the temporary folder is full; the same
+        call resumes after the rows that were written.
         """
         report = LoadReport()
         register = _Register()
@@ -122,7 +122,7 @@ class Loader:
     def _parts(
         self, source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
     ) -> Iterator[_Part]:
-        """The parts of a source, which are put into `kept` as well."""
+        """The parts of a source, which are also appended to `kept`."""
         known: dict[tuple[str, ...], Columns] = {}
         for chunk in source.chunks():
             faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
@@ -167,7 +167,7 @@ class Loader:
             report.faults += faults[: FAULTS_KEPT - len(report.faults)]
             report.rows += part.size
             self._progress("check", report.rows, 0)
-            # whoever wants to interrupt the check is heard
+            # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
     async def _holds_records(self, entity_set: EntitySet) -> bool:
@@ -175,38 +175,41 @@ class Loader:
         first = PagePlan(entity_set, self._company, EVERYTHING, order, None, limit=1)
         return any([rows async for rows in self._store.page(first)])
 
-    async def _own_records(self, rows: LoadRows) -> dict[Values | None, Row]:
-        """The records that the rows match, where checking them takes more than the rows tell."""
+    async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
+        """The records that the rows match, if the check of the rows needs them."""
         columns = rows.columns
         if not (columns.lacking or columns.incomplete):
             return {}
         return await self._stored(columns.entity_set, columns.matched_by, rows.matches())
 
     async def _stored(
-        self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[Values | None]
-    ) -> dict[Values | None, Row]:
+        self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[KeyValues | None]
+    ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
-        found = await self._store.matching(self._company, entity_set, rule.properties, wanted)
+        unit = matching(
+            self._company.id, entity_set, rule.properties, wanted, self._store.statements
+        )
+        found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
 
     async def _conflicts(
-        self, rows: LoadRows, rule: UniqueRule, identities: Sequence[Values | None]
+        self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
     ) -> list[LoadFault]:
-        """The rows that repeat a unique value of a stored record that is not theirs."""
+        """The rows that repeat a unique value of a stored record that they do not match."""
         columns = rows.columns
         found = await self._stored(columns.entity_set, rule, identities)
         if not found:
             return []
-        kind = columns.entity_set.type
+        entity_type = columns.entity_set.type
         faults: list[LoadFault] = []
         for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
-            held = found.get(values)
-            if held is None:
+            record = found.get(values)
+            if record is None:
                 continue
             names = columns.matched_by.properties
-            if match != tuple([held[kind.position[name] + 1] for name in names]):
-                key = held[kind.position[kind.key] + 1]
+            if match != tuple([record[entity_type.position[name] + 1] for name in names]):
+                key = record[entity_type.position[entity_type.key] + 1]
                 faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
         return faults
 
@@ -218,7 +221,7 @@ class Loader:
         register: "_Register",
         report: LoadReport,
     ) -> None:
-        report.resumed_at = await self._store.load_mark(self._company, entity_set, digest)
+        report.resumed_at = await rows_done(self._store, self._company, entity_set, digest)
         done = 0
         for unit in _units(parts):
             done += sum(part.size for part in unit)
@@ -234,18 +237,18 @@ class Loader:
                 done,
                 finishes=done == report.rows,
             )
-            loaded = await self._store.load(plan)
+            loaded = await write_rows(self._store, plan)
             report.inserted += loaded.inserted
             report.updated += loaded.updated
             report.unchanged += loaded.unchanged
             self._progress("write", done, report.rows)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
-            await self._store.take_stock((entity_set.name, CHANGES))
+            await self._store.refresh_statistics((entity_set.name, CHANGES))
 
 
 def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
-    """The fault of a head is that of the whole file, unless each record has its own."""
+    """The faults of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
         column = f"{fault.column}: " if fault.column else ""
         raise FileFault(chunk.head, f"{column}{fault.reason}") from None
@@ -253,7 +256,7 @@ def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
 
 
 def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    """Parts put together to what one transaction writes."""
+    """The parts that each transaction writes."""
     unit: list[_Part] = []
     size = length = 0
     for part in parts:
@@ -268,8 +271,8 @@ def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
         yield unit
 
 
-def _lacking(rows: LoadRows, own: Mapping[Values | None, Row]) -> list[LoadFault]:
-    """The rows without a record of theirs, when the file leaves out what a new record needs."""
+def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
+    """The rows for new records, if the file lacks a column that a new record needs."""
     if not rows.columns.lacking:
         return []
     name = rows.columns.lacking[0]
@@ -282,17 +285,17 @@ def _lacking(rows: LoadRows, own: Mapping[Values | None, Row]) -> list[LoadFault
 
 
 class _Numbering:
-    """Whether a source gives the properties that are numbered, by its first row.
+    """Checks that all rows or none have a number for each numbered property.
 
-    Were only some rows to give one, a number that another took by itself might be theirs.
+    Otherwise a row without one could get a free number that a later row has.
     """
 
-    def __init__(self, kind: EntityType) -> None:
-        self._names = [each.name for each in kind.properties if each.numbered]
+    def __init__(self, entity_type: EntityType) -> None:
+        self._names = [each.name for each in entity_type.properties if each.numbered]
         self._first: dict[str, tuple[int, bool]] = {}
 
     def mixed(self, rows: LoadRows) -> list[LoadFault]:
-        """The rows that do otherwise than the first."""
+        """The rows that differ from the first one."""
         faults: list[LoadFault] = []
         for name in self._names if rows.lines else ():
             given = name in rows.columns.position
@@ -310,47 +313,47 @@ def _needing_room() -> Iterator[None]:
         yield
     except sqlite3.Error as fault:
         raise OperatorError(
-            f"cannot keep what the check needs in the temporary folder: {fault}. "
-            "Free some space there, or name another one with TMPDIR."
+            f"cannot write the data of the check to the temporary folder: {fault}. "
+            "Free some space there, or name another folder with TMPDIR."
         ) from fault
 
 
 class _Register:
-    """Which identities a source has had, and which of its lines are refused; kept on disk.
+    """The key values and the refused lines of a source, on disk.
 
-    Raises `OperatorError` when there is no room for that.
+    Raises `OperatorError` when the disk is full.
     """
 
     @_needing_room()
     def __init__(self) -> None:
-        # a database without a name is a temporary file, of which a bounded part is in memory
-        self._kept = sqlite3.connect("", isolation_level=None)
-        self._kept.execute("PRAGMA synchronous=OFF")
-        self._kept.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
-        self._kept.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
-        self._kept.execute("BEGIN")
+        # a database without a name is a temporary file; a bounded part of it is in memory
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.execute("PRAGMA synchronous=OFF")
+        self._database.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
+        self._database.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
+        self._database.execute("BEGIN")
         self._tables: dict[tuple[str, ...], str] = {}
 
     @_needing_room()
     def repeated(
-        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[Values | None]
+        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
     ) -> list[LoadFault]:
-        """The rows that repeat the key or a unique value of a row before them."""
+        """The rows that repeat the key or a unique value of an earlier row."""
         table = self._table(rule)
-        # no text holds a NUL, so no two lists of values are joined to the same text
+        # texts have no NUL, so different lists of values give different texts
         entries = [
             (values[0] if len(values) == 1 else "\0".join(map(str, values)), line)
             for values, line in zip(identities, lines, strict=True)
             if values is not None
         ]
-        before = self._kept.total_changes
-        self._kept.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608 - ours
-        if self._kept.total_changes - before == len(entries):
+        before = self._database.total_changes
+        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608 - ours
+        if self._database.total_changes - before == len(entries):
             return []
         find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608 - the name is ours
         faults: list[LoadFault] = []
         for identity, line in entries:
-            first = self._kept.execute(find, (identity,)).fetchone()[0]
+            first = self._database.execute(find, (identity,)).fetchone()[0]
             if first != line:
                 faults.append(LoadFault(line, rule.name, f"repeats line {first}."))
         return faults
@@ -359,13 +362,15 @@ class _Register:
         table = self._tables.get(rule.properties)
         if table is None:
             table = self._tables[rule.properties] = f"seen_{len(self._tables)}"
-            self._kept.execute(f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID")
+            self._database.execute(
+                f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID"
+            )
         return table
 
     @_needing_room()
     def refuse(self, lines: Iterable[int]) -> None:
-        """Keep lines as refused."""
-        self._kept.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
+        """Remember refused lines."""
+        self._database.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
 
     @_needing_room()
     def good(self, rows: LoadRows) -> LoadRows:
@@ -374,7 +379,7 @@ class _Register:
             return rows
         refused = {
             line
-            for (line,) in self._kept.execute(
+            for (line,) in self._database.execute(
                 "SELECT line FROM refused WHERE line BETWEEN ? AND ?",
                 (rows.lines[0], rows.lines[-1]),
             )
@@ -382,6 +387,6 @@ class _Register:
         return rows.only([line not in refused for line in rows.lines]) if refused else rows
 
     def close(self) -> None:
-        """Drop what was kept."""
+        """Delete the temporary file."""
         with suppress(sqlite3.Error):
-            self._kept.close()
+            self._database.close()

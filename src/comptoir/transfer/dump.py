@@ -1,4 +1,4 @@
-"""Dumping: a kind's records written out as a file that loading takes back, equal in every field."""
+"""Write the records of an entity set to a file, which loads back with equal values."""
 
 import csv
 import os
@@ -13,55 +13,55 @@ import msgspec
 from comptoir.edm.entity import Property
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
-from comptoir.loading import Progress
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.store.snapshot import Snapshot
+from comptoir.transfer import Progress
+from comptoir.transfer.snapshot import Snapshot
 
 WriteRow = Callable[[Row], None]
 
 
 class DumpFormat(StrEnum):
-    """The form of the files."""
+    """The format of the files."""
 
     NDJSON = "ndjson"
     CSV = "csv"
 
 
-def dump_file(folder: Path, entity_set: EntitySet, form: DumpFormat) -> Path:
-    """The file that a kind is written to, named after its resource."""
-    return folder / f"{entity_set.name}.{form}"
+def dump_file(folder: Path, entity_set: EntitySet, file_format: DumpFormat) -> Path:
+    """The file that an entity set is written to, named after it."""
+    return folder / f"{entity_set.name}.{file_format}"
 
 
 class Dumper:
-    """Writes the records that one company has at the moment of a snapshot to files.
+    """Writes the records of a company in a snapshot to files.
 
-    Properties that are secret are left out unless `with_secrets`; then nobody but the owner of the
-    files can read them.
+    Secret properties are left out unless `with_secrets`; then only the owner of the files can read
+    them.
     """
 
     def __init__(
         self,
         snapshot: Snapshot,
         company: Company,
-        form: DumpFormat,
+        file_format: DumpFormat,
         progress: Progress,
         *,
         with_secrets: bool,
     ) -> None:
         self._snapshot = snapshot
         self._company = company
-        self._form = form
+        self._format = file_format
         self._progress = progress
         self._with_secrets = with_secrets
 
     async def dump(self, entity_set: EntitySet, folder: Path) -> int:
-        """Write a kind's file, whole or not at all, and give how many records it holds.
+        """Write the file of an entity set, whole or not at all; returns the number of records.
 
-        A kind without records gets no file. Raises `OperatorError` when the file is there already
-        or cannot be written.
+        A set without records gets no file. Raises `OperatorError` when the file exists or cannot
+        be written.
         """
-        target = dump_file(folder, entity_set, self._form)
+        target = dump_file(folder, entity_set, self._format)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         total = await self._snapshot.count(entity_set.name, self._company.id)
         if not total:
@@ -79,7 +79,7 @@ class Dumper:
                     file.flush()
                     os.fsync(file.fileno())
                 if target.exists():
-                    raise already_there(target)
+                    raise file_exists(target)
                 draft.rename(target)
             finally:
                 draft.unlink(missing_ok=True)
@@ -95,14 +95,14 @@ class Dumper:
             for at, each in enumerate(entity_set.type.properties, start=1)
             if self._with_secrets or not each.secret
         ]
-        if self._form is DumpFormat.CSV:
+        if self._format is DumpFormat.CSV:
             return _csv_writer(file, written)
         return _ndjson_writer(file, written)
 
 
-def already_there(target: Path) -> OperatorError:
-    """What is said of a file that a dump would overwrite."""
-    return OperatorError(f"{target} is there already. Move it away, or name another folder.")
+def file_exists(target: Path) -> OperatorError:
+    """The error for a file that a dump would overwrite."""
+    return OperatorError(f"{target} exists already. Move it away, or name another folder.")
 
 
 def _write_rows(write: WriteRow, rows: Sequence[Row]) -> int:
@@ -112,7 +112,7 @@ def _write_rows(write: WriteRow, rows: Sequence[Row]) -> int:
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:
-    # quoted throughout: a bare CR is not quoted by itself before Python 3.13
+    # Python before 3.13 does not quote a bare CR unless everything is quoted
     writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow([each.name for _, each in written])
 

@@ -1,4 +1,4 @@
-"""One moment of the file: a transaction that reads, on a connection and a thread of its own."""
+"""Snapshot connections: a read transaction, on a connection and a thread of its own."""
 
 import asyncio
 import sqlite3
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, Moment, characters
+from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import FETCHED, run_statement
 
@@ -19,27 +19,29 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def sqlite_moment(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Moment]:
-    """What is committed when the block begins, on a connection of its own."""
+async def sqlite_snapshot(
+    connect: Callable[[], sqlite3.Connection],
+) -> AsyncIterator[SnapshotConnection]:
+    """A connection that sees what is committed when the block begins."""
     connection = connect()
     thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
-    moment = _SqliteMoment(connection, thread)
+    snapshot = _SqliteSnapshot(connection, thread)
     try:
-        await moment.begin()
-        yield moment
+        await snapshot.begin()
+        yield snapshot
     finally:
-        # whatever is under way on the thread, the connection is closed behind it
+        # a statement may still run on the thread, and the connection is closed after it
         await asyncio.to_thread(thread.shutdown)
         connection.close()
 
 
-class _SqliteMoment(Moment):
+class _SqliteSnapshot(SnapshotConnection):
     def __init__(self, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
         self._connection = connection
         self._thread = thread
 
     async def begin(self) -> None:
-        """Fix the moment: a transaction sees what is committed when it first reads."""
+        """Fix the view: a transaction sees what is committed at its first read."""
         await self._run(lambda: self._connection.execute("BEGIN"))
         await self._run(
             lambda: self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()

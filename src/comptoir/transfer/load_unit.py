@@ -1,41 +1,77 @@
-"""Loading: the unit of work of many rows, by the same rules as a unit of one."""
+"""The unit of work that writes many rows, by the same rules as a unit that writes one."""
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from itertools import repeat
+from typing import TypeVar, cast
 from uuid import uuid4
 
 import msgspec
 
 from comptoir.edm.entity import Followed
+from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.load import LoadPlan, LoadRows
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Statement
+from comptoir.plan.target import Company
+from comptoir.sql.prepared import ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ahead import Wanted, matching
 from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
-from comptoir.store.gathering import gathered
 from comptoir.store.ledger import Ledger
+from comptoir.store.protocol import Store
+from comptoir.transfer.rows import LoadRows
+
+T = TypeVar("T")
+
+
+class LoadPlan(msgspec.Struct, frozen=True):
+    """Rows to write in one unit of work; the rows of a part have the same columns.
+
+    `digest` and `rows_done` are the mark from which an interrupted load resumes. `finishes`: these
+    are the last rows of the file. `by` is the author in the change log.
+    """
+
+    company: Company
+    entity_set: EntitySet
+    parts: Sequence[LoadRows]
+    by: str
+    digest: str
+    rows_done: int
+    finishes: bool
 
 
 class Loaded(msgspec.Struct):
-    """What became of some rows."""
+    """The result of a unit of work, in rows."""
 
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
 
 
-def load_unit(
+async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
+    """Write the rows of a plan, all or none, and move the mark of the load.
+
+    A value that the file has is kept, also of a computed property; derivation computes the others.
+    Raises `Refusal` when a row must not be written.
+    """
+    return await store.submit(plan.company.id, partial(_load_unit, plan, store.statements))
+
+
+async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
+    """The number of rows of a file that an interrupted load has written."""
+
+    def unit() -> Generator[Statement, list[Row], int]:
+        rows = yield store.statements.service.load_mark.query(company.id, entity_set.name, digest)
+        return int(rows[0][0]) if rows else 0
+
+    return await store.read(unit())
+
+
+def _load_unit(
     plan: LoadPlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Loaded]:
-    """The unit of work that inserts and updates rows, and moves the mark of the load on.
-
-    A column that the file gives is kept, computed ones too; derivation fills what it leaves out.
-    Raises `Refusal` when a row must not be written; then none of them is.
-    """
-    return gathered(_load(plan, statements, ledger))
+    return _merged(_load(plan, statements, ledger))
 
 
 def _load(
@@ -49,7 +85,7 @@ def _load(
 
 
 class _Part:
-    """Rows that give the same columns, on their way into the table."""
+    """Writes rows that have the same columns."""
 
     def __init__(
         self,
@@ -69,11 +105,11 @@ class _Part:
         self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
         self._positions = [self._kind.position[name] + 1 for name in self._names]
-        self._values = list(zip(*rows.held, strict=True))
+        self._values = list(zip(*rows.by_column, strict=True))
         missing = [each for each in self._kind.derivations if each.target not in self._names]
         self._derives = bool(missing)
-        # a derivation that looks at other records must see those of the rows before it
-        self._looks = any(isinstance(each, Followed) for each in missing)
+        # a derivation that reads other records must see those of earlier rows
+        self._reads_others = any(isinstance(each, Followed) for each in missing)
         self._checked = [
             each
             for each in self._kind.unique
@@ -91,33 +127,39 @@ class _Part:
         is_new = [record is None for record in records]
         numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
         self._loaded.unchanged += len(records) - len(numbers)
-        if any(is_new) and not self._looks:
+        if any(is_new) and not self._reads_others:
             yield from self._insert(self._rows if all(is_new) else self._rows.only(is_new))
             numbers = [at for at in numbers if not is_new[at]]
-        yield from self._read_ahead(numbers, records)
+        yield from self._prefetch(numbers, records)
         for number in numbers:
             record = records[number]
             if record is None:
                 yield from self._insert(self._rows.alone(number))
             else:
                 given = self._given(number)
-                yield from change(self._plan, record, given, self._statements, self._ledger)
+                yield from change(
+                    self._set, record, given, self._plan.by, self._statements, self._ledger
+                )
                 self._loaded.updated += 1
 
     def _differs(self, number: int, record: Row | None) -> bool:
-        """Whether there is anything to write of a row."""
+        """Whether a row differs from its record."""
         if record is None:
             return True
         return self._values[number] != tuple([record[at] for at in self._positions])
 
     def _given(self, number: int) -> dict[str, Stored]:
-        """The values that a row gives, by name."""
+        """The values of a row by name."""
         return dict(zip(self._names, self._values[number], strict=True))
 
-    def _read_ahead(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps:
-        """Read what writing some of the rows would look up one by one."""
+    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps:
+        """Read at once what writing some of the rows would look up one by one."""
         wanted = Wanted()
-        own = {match: held for match, held in zip(self._matches, records, strict=True) if held}
+        own = {
+            match: record
+            for match, record in zip(self._matches, records, strict=True)
+            if record is not None
+        }
         for rule in self._checked if own else ():
             positions = [self._kind.position[name] + 1 for name in rule.properties]
             identities = self._rows.identities(rule, own)
@@ -125,10 +167,10 @@ class _Part:
                 record, values = records[number], identities[number]
                 if record and values and values != tuple([record[at] for at in positions]):
                     wanted.add(self._set, rule.properties, values)
-        for number in numbers if self._looks else ():
+        for number in numbers if self._reads_others else ():
             record = records[number]
-            held = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
-            wanted.add_followed(self._set, held, self._given(number))
+            current = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
+            wanted.add_followed(self._set, current, self._given(number))
         yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
 
     def _insert(self, rows: LoadRows) -> Steps:
@@ -155,7 +197,7 @@ class _Part:
         insert = self._statements.writes.insert(self._set)
         company = repeat(self._plan.company.id, count)
         yield insert.many_columns([company, numbers, *columns.values()])
-        if self._looks:
+        if self._reads_others:
             for row in zip(numbers, *columns.values(), strict=True):
                 self._ledger.known.change(self._set, None, row)
         else:
@@ -202,3 +244,44 @@ def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
         yield marks.keep_load_mark.query(*of_file, plan.rows_done)
     else:
         yield marks.add_load_mark.query(*of_file, plan.rows_done)
+
+
+def _merged(unit: Generator[Statement, list[Row], T]) -> Generator[Statement, list[Row], T]:
+    """The same unit with fewer statements: those of one text that return no rows are merged.
+
+    They wait until the unit yields a statement that returns rows, or ends. So they may change
+    places with statements of other texts: between two reads, a unit must not write a record twice.
+    """
+    waiting = _Waiting()
+    try:
+        statement = next(unit)
+        while True:
+            if isinstance(statement, ManyQueries):
+                waiting.add(statement)
+                rows: list[Row] = []
+            else:
+                yield from waiting.take()
+                rows = yield statement
+            statement = unit.send(rows)
+    except StopIteration as end:
+        yield from waiting.take()
+        return cast("T", end.value)
+
+
+class _Waiting:
+    """Statements that return no rows, by text."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, ManyQueries] = {}
+        self._rows: dict[str, list[Sequence[Value]]] = {}
+
+    def add(self, statement: ManyQueries) -> None:
+        self._first.setdefault(statement.text, statement)
+        self._rows.setdefault(statement.text, []).extend(statement.rows)
+
+    def take(self) -> Generator[ManyQueries, list[Row], None]:
+        """Run the statements, in the order of the first of each text."""
+        for text, first in self._first.items():
+            yield msgspec.structs.replace(first, rows=self._rows[text])
+        self._first.clear()
+        self._rows.clear()

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import PAIRS
-from cli.pair import Pair, guid, rows_of
 from conftest import stock
 from support.client import record, tag_of
 from support.office import Company
@@ -15,6 +13,8 @@ from support.refusals import refusal
 from support.repeats import essence, repeatable
 from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
+from transfer.conftest import PAIRS
+from transfer.pair import Pair, guid, rows_of
 
 AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]

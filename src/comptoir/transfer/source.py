@@ -1,4 +1,4 @@
-"""Where rows come from: a file, whose name says how it is read, or a table that is being made."""
+"""Sources of rows: a file, read by the format that its name gives, or a generated table."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,34 +8,39 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from comptoir.request.tabular.chunk import ROWS_PER_CHUNK, Chunk, FileFault
-from comptoir.request.tabular.columnar import read_parquet
-from comptoir.request.tabular.documents import read_json, read_ndjson
-from comptoir.request.tabular.separated import read_csv
+from comptoir.transfer.files import (
+    ROWS_PER_CHUNK,
+    Chunk,
+    FileFault,
+    read_csv,
+    read_json,
+    read_ndjson,
+    read_parquet,
+)
 
 _READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
     {".csv": read_csv, ".ndjson": read_ndjson, ".json": read_json, ".parquet": read_parquet}
 )
 
 SUFFIXES = tuple(_READERS)
-"""The endings of the files that can be read."""
+"""The file name suffixes of the formats that can be read."""
 
 
 class Source(Protocol):
-    """Rows that can be read from the beginning more than once, and are the same each time."""
+    """Rows that can be read from the beginning several times, with the same result each time."""
 
     def digest(self) -> str:
-        """By what a load that was interrupted knows the source again: 64 hexadecimal digits."""
+        """64 hexadecimal digits by which an interrupted load recognizes the source."""
 
     def fits(self, size: int) -> bool:
-        """Whether the text of all rows is surely no longer than so many bytes."""
+        """Whether the text of all rows is certainly no longer than `size` bytes."""
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, a chunk at a time; raises `FileFault` where they cannot be read."""
 
 
 class FileSource:
-    """The rows of a file; raises `FileFault` as well when the file changes between two readings."""
+    """The rows of a file; raises `FileFault` also when the file changes between two readings."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,23 +49,23 @@ class FileSource:
     def digest(self) -> str:
         """The SHA-256 of the file's bytes."""
         with self._readable(), self._path.open("rb") as file:
-            self._stay_the_same()
+            self._check_unchanged()
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def fits(self, size: int) -> bool:
-        """By the file's length; a Parquet file is compressed, and may hold any length of text."""
+        """By the file's length; a Parquet file is compressed, so its texts may be longer."""
         with self._readable():
             return self._path.suffix != ".parquet" and self._path.stat().st_size <= size
 
     def chunks(self) -> Iterator[Chunk]:
-        """The file's rows, by the reader that its name asks for."""
+        """The file's rows, by the reader for its suffix."""
         with self._readable():
-            self._stay_the_same()
+            self._check_unchanged()
             for chunk in _READERS[self._path.suffix](self._path):
                 yield chunk
-                self._stay_the_same()
+                self._check_unchanged()
 
-    def _stay_the_same(self) -> None:
+    def _check_unchanged(self) -> None:
         status = self._path.stat()
         now = (status.st_ino, status.st_size, status.st_mtime_ns)
         if self._seen is not None and now != self._seen:
@@ -78,9 +83,9 @@ class FileSource:
 
 
 class TableSource:
-    """The rows of a table in text form, the same at each reading.
+    """The rows of a generated table, in text form.
 
-    `identity` says what they are: tables that have it in common have the same rows.
+    `identity` names the rows: tables with the same identity have the same rows.
     """
 
     def __init__(
@@ -98,11 +103,11 @@ class TableSource:
         return hashlib.sha256(self._identity.encode()).hexdigest()
 
     def fits(self, size: int) -> bool:
-        """Never surely."""
+        """Never certain."""
         return False
 
     def chunks(self) -> Iterator[Chunk]:
-        """The table's rows, counted from 1."""
+        """The table's rows, numbered from 1."""
         rows = iter(self._rows)
         done = 0
         while part := list(islice(rows, ROWS_PER_CHUNK)):

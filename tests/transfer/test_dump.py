@@ -13,13 +13,14 @@ from typing import IO
 import msgspec
 import pytest
 
-from cli.command import COMPANY, OTHER_COMPANY, Command
-from cli.desk import Desk
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
-from comptoir.dumping import Dumper, DumpFormat
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.transfer.dump import Dumper, DumpFormat
+from comptoir.transfer.snapshot import open_snapshot
+from support.command import COMPANY, OTHER_COMPANY, Command
+from support.load_target import LoadTarget
 from support.office import Company
 
 TEXTS = (
@@ -89,7 +90,9 @@ def test_a_sample_of_every_kind_comes_back_byte_for_byte(
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_every_text_and_number_comes_back(ready: Command, desk: Desk, form: str) -> None:
+def test_every_text_and_number_comes_back(
+    ready: Command, load_target: LoadTarget, form: str
+) -> None:
     amounts = ["0", "0.00001", "-0.1", "9999999999999.99999", "-9999999999999.99999", "1e3"]
     rows = [
         {
@@ -100,25 +103,27 @@ def test_every_text_and_number_comes_back(ready: Command, desk: Desk, form: str)
         }
         for at, text in enumerate(TEXTS)
     ]
-    desk.load("customersExt.ndjson", b"\n".join(msgspec.json.encode(row) for row in rows))
-    before = desk.records("customersExt")
+    load_target.load("customersExt.ndjson", b"\n".join(msgspec.json.encode(row) for row in rows))
+    before = load_target.records("customersExt")
     assert sorted(str(each["displayName"]) for each in before) == sorted(TEXTS)
     folder = ready.folder / "out"
     ready.done("dump", "--company", COMPANY, folder, "--format", form)
     ready.done("load", "--company", OTHER_COMPANY, folder)
-    assert Desk(ready.folder, ready.url, OTHER_COMPANY).records("customersExt") == before
+    assert LoadTarget(ready.folder, ready.url, OTHER_COMPANY).records("customersExt") == before
 
 
-def test_numbers_are_written_exactly(ready: Command, desk: Desk) -> None:
-    desk.load("customersExt.csv", "number,creditLimit,taxLiable\nC1,9999999999999.99999,true\n")
+def test_numbers_are_written_exactly(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load(
+        "customersExt.csv", "number,creditLimit,taxLiable\nC1,9999999999999.99999,true\n"
+    )
     ready.done("dump", "--company", COMPANY, ready.folder / "out")
     line = (ready.folder / "out" / "customersExt.ndjson").read_text(encoding="utf-8")
     assert '"creditLimit":9999999999999.99999,"taxLiable":true,' in line
     assert [path.name for path in (ready.folder / "out").iterdir()] == ["customersExt.ndjson"]
 
 
-def test_more_than_a_page_is_written_whole(ready: Command, desk: Desk) -> None:
-    desk.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+def test_more_than_a_page_is_written_whole(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
     result = ready.done("dump", "--company", COMPANY, ready.folder / "out")
     assert result.last == "3000 records in 1 files"
     lines = (ready.folder / "out" / "customersExt.ndjson").read_bytes().splitlines()
@@ -126,8 +131,10 @@ def test_more_than_a_page_is_written_whole(ready: Command, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_secrets_are_left_out_unless_asked_for(ready: Command, desk: Desk, form: str) -> None:
-    desk.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
+def test_secrets_are_left_out_unless_asked_for(
+    ready: Command, load_target: LoadTarget, form: str
+) -> None:
+    load_target.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
     plain, secret = ready.folder / "plain", ready.folder / "secret"
     ready.done("dump", "--company", COMPANY, plain, "--format", form)
     ready.done("dump", "--company", COMPANY, secret, "--format", form, "--with-secrets")
@@ -137,13 +144,13 @@ def test_secrets_are_left_out_unless_asked_for(ready: Command, desk: Desk, form:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_no_file_is_overwritten(ready: Command, desk: Desk) -> None:
-    desk.load("itemsExt.csv", "number\nI1\n")
+def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load("itemsExt.csv", "number\nI1\n")
     folder = ready.folder / "out"
     folder.mkdir()
     (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
     fault = ready.fault("dump", "--company", COMPANY, folder)
-    assert "unitsOfMeasureExt.ndjson is there already" in fault
+    assert "unitsOfMeasureExt.ndjson exists already" in fault
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
@@ -161,7 +168,7 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
     async def dump() -> list[int]:
         store = open_store(company.office.settings)
         try:
-            async with store.snapshot() as snapshot:
+            async with open_snapshot(store) as snapshot:
                 reading = snapshot.rows("customersExt", company.id)
                 first = await anext(reading)
                 await asyncio.to_thread(write)
@@ -185,9 +192,11 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
     assert len(company.listed("shippingAgentsExt")) == 2
 
 
-def test_progress_shows_on_a_terminal_and_nowhere_else(ready: Command, desk: Desk) -> None:
+def test_progress_shows_on_a_terminal_and_nowhere_else(
+    ready: Command, load_target: LoadTarget
+) -> None:
     """On the standard error stream, so that the lines that are printed stay as they are."""
-    desk.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+    load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
     arguments = ("dump", "--company", COMPANY)
     piped = ready.run(*arguments, "piped")
     assert piped.err == ""
