@@ -10,7 +10,6 @@ from comptoir.plan.apply.pages import Bounds
 from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Row, Within
 from comptoir.request.headers import names_protocol
-from comptoir.request.options import parse_options
 from comptoir.request.preferences import NO_PREFERENCES, preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter
@@ -59,7 +58,7 @@ class Collections:
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(parse_options(context.request.query), REFERRING, "references")
+        allow_options(context.options, REFERRING, "references")
         records = record_writer(context.entity_set, context.records.form, ADDRESS)
         subset = await self._subset(context)
         return await self.page(msgspec.structs.replace(context, records=records), subset)
@@ -71,13 +70,13 @@ class Collections:
         """
         request = context.request
         require(request.principal, Scope.RECORDS_READ)
-        options = parse_options(request.query)
+        options = context.options
         allow_options(options, COUNTING, "a count")
         subset = await self._subset(context)
         if options.apply is not None:
-            count = await self._results.count(context, options, _bounds(context, subset))
+            count = await self._results.count(context, _bounds(context, subset))
         else:
-            self._views.of(context, options)
+            self._views.of(context)
             plan = bind_count(
                 self._runtime.grounds(context.entity_set, options.aliases),
                 context.company,
@@ -101,13 +100,13 @@ class Collections:
     async def page(self, context: Context, subset: Subset) -> Answer:
         """A page of a subset of the set's records."""
         request, settings = context.request, self._runtime.settings
-        options = parse_options(request.query)
+        options = context.options
         allow_options(options, COLLECTING, "a collection")
         wished = preferences(request.headers)
         if options.apply is not None:
-            return await self._results.page(context, options, _bounds(context, subset), wished)
+            return await self._results.page(context, _bounds(context, subset), wished)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
-        computed = self._views.computed(context, options)
+        computed = self._views.computed(context)
         page = bind_page(
             self._runtime.grounds(context.entity_set, options.aliases, computed),
             context.company,
@@ -116,14 +115,14 @@ class Collections:
             within=subset.within,
             page_size=page_size,
         )
-        view = self._views.of(context, options, computed)
+        view = self._views.of(context, computed)
         delta = None
         if options.deltatoken is not None:
             delta = await self._deltas.given(context, options.deltatoken, page)
             if options.skiptoken is None:
                 return await self._deltas.changes(context, view.records, page, delta)
         elif wished.track_changes:
-            delta = await self._deltas.begin(context, options, page)
+            delta = await self._deltas.begin(context, page)
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.patience)
@@ -145,7 +144,8 @@ class Collections:
             if applied:
                 headers.append((b"preference-applied", applied))
         token = None if delta is None else self._deltas.token(context, page, delta)
-        following = Following(self._runtime.base_url, request, page, delta, token)
+        address = f"{self._runtime.base_url}{request.path}"
+        following = Following(address, request.query, page, delta, token)
         streamed = Streamed(writer, view.expander, following)
         return await streamed.answer(headers, writer.head(count, inline), first, blocks)
 

@@ -1,4 +1,4 @@
-"""What a verb is given: the request, what its path means, and the means to answer it."""
+"""The input of a verb: the request, the target of its path, its options, and the runtime."""
 
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -71,11 +71,12 @@ def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOL
 
 
 class Context(msgspec.Struct):
-    """A request with what its path turned out to mean, and what it reads from."""
+    """A request with the target of its path, its query options, and the store for its reads."""
 
     request: Request
     target: Target
     company: Company | None
+    options: QueryOptions
     records: RecordWriter
     reads: Reads
 

@@ -17,7 +17,7 @@ from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.pages import Page
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.request.options import QueryOptions, continued
+from comptoir.request.options import continued
 from comptoir.response.answer import Answer
 from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
@@ -38,13 +38,14 @@ class Deltas:
         self._settings = runtime.settings
         self._base_url = runtime.base_url
 
-    async def begin(self, context: Context, options: QueryOptions, page: Page) -> Delta | None:
-        """The delta of a client that reads the collection now, None where none can be had.
+    async def begin(self, context: Context, page: Page) -> Delta | None:
+        """The delta of a client that reads the collection now, None where it cannot be tracked.
 
-        What other records decide, the log of one set does not tell.
+        The change log of one set does not say when other records change the result.
         """
+        given = context.options.given
         tracked = _is_logged(context.entity_set)
-        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
+        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(given):
             return None
         position = await context.reads.position(context.under())
         return Delta(position, None, time_ns())

@@ -1,8 +1,6 @@
-"""What `$apply` makes of a collection (OData Extension for Data Aggregation 4.0)."""
+"""The results of `$apply` on a collection (OData Extension for Data Aggregation 4.0)."""
 
 from collections.abc import Sequence
-
-import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.apply.pages import Bounds, bind_result_count, bind_result_page
@@ -10,7 +8,6 @@ from comptoir.plan.apply.stages import Pipeline
 from comptoir.plan.bound import Field
 from comptoir.plan.read import Computed, ComputedProperty, Row
 from comptoir.plan.select import bind_result_select
-from comptoir.request.options import QueryOptions
 from comptoir.request.preferences import Preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, RowWriter
@@ -28,10 +25,9 @@ class Results:
         self._runtime = runtime
         self._views = views
 
-    async def page(
-        self, context: Context, options: QueryOptions, bounds: Bounds, wished: Preferences
-    ) -> Answer:
+    async def page(self, context: Context, bounds: Bounds, wished: Preferences) -> Answer:
         """A page of the result."""
+        options = context.options
         if options.deltatoken is not None:
             raise Refusal(
                 INVALID_URL,
@@ -42,7 +38,7 @@ class Results:
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         grounds = self._runtime.grounds(context.entity_set, options.aliases)
         page = bind_result_page(grounds, options, bounds, page_size)
-        records, expander = self._view(context, options, page.plan.pipeline)
+        records, expander = self._view(context, page.plan.pipeline)
         patience, count = context.request.patience, None
         if page.count is not None:
             count = await reads.result_count(page.count, patience)
@@ -54,25 +50,23 @@ class Results:
         if applied:
             headers.append((b"preference-applied", applied))
         writer = CollectionWriter(records, self._runtime.base_url, context.company)
-        following = Following(self._runtime.base_url, context.request, page)
+        address = f"{self._runtime.base_url}{context.request.path}"
+        following = Following(address, context.request.query, page)
         streamed = Streamed(writer, expander, following)
         return await streamed.answer(headers, writer.head(count), first, blocks)
 
-    async def count(self, context: Context, options: QueryOptions, bounds: Bounds) -> int:
+    async def count(self, context: Context, bounds: Bounds) -> int:
         """How many rows the result has, with every option checked."""
-        grounds = self._runtime.grounds(context.entity_set, options.aliases)
-        plan = bind_result_count(grounds, options, bounds)
-        self._view(context, options, plan.pipeline)
+        grounds = self._runtime.grounds(context.entity_set, context.options.aliases)
+        plan = bind_result_count(grounds, context.options, bounds)
+        self._view(context, plan.pipeline)
         return await context.reads.result_count(plan, context.request.patience)
 
-    def _view(
-        self, context: Context, options: QueryOptions, pipeline: Pipeline
-    ) -> tuple[RowWriter, Expanding | None]:
-        """What writes the rows of a result, and what gives their related records."""
+    def _view(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, Expanding | None]:
+        """The writer of a result's rows, and the expander of their related records."""
+        options = context.options
         if not pipeline.aggregated:
-            # what has been computed is in the rows already, by whichever option
-            shown = msgspec.structs.replace(options, compute=None)
-            view = self._views.of(context, shown, _computed(pipeline))
+            view = self._views.of(context, _computed(pipeline))
             return view.records, view.expander
         if options.expand is not None:
             raise Refusal(

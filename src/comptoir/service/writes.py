@@ -16,7 +16,7 @@ from comptoir.plan.write import (
 from comptoir.request.access import TOKEN
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
 from comptoir.request.media import require_json
-from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
+from comptoir.request.options import NO_OPTIONS
 from comptoir.request.payload import parse_object, tag_within
 from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import RESULT
@@ -59,13 +59,13 @@ class Writes:
     async def plan(self, context: Context) -> WritePlan:
         """What a request asks to be written; raises `Refusal` for all that needs no record."""
         require(context.request.principal, Scope.RECORDS_WRITE)
-        options = parse_options(context.request.query)
-        if options is not NO_OPTIONS:
-            self._shape(context, options)
+        if context.options is not NO_OPTIONS:
+            self._shape(context)
         return await self._planners[context.request.method](context)
 
-    def _shape(self, context: Context, options: QueryOptions) -> None:
-        """Let the answer show of the record what `$select` says (OData Protocol 4.01, 11.4)."""
+    def _shape(self, context: Context) -> None:
+        """Apply `$select` to the record in the answer (OData Protocol 4.01, section 11.4)."""
+        options = context.options
         what = _NAMES[context.request.method]
         if context.request.method == "DELETE":
             refuse_options(options, what)
@@ -76,7 +76,7 @@ class Writes:
                 target="$expand",
             )
         allow_options(options, VIEWING, what)
-        context.records = self._views.of(context, options).records
+        context.records = self._views.of(context).records
 
     def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
         """The answer to a request that was planned and done.
