@@ -11,7 +11,7 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported
-from comptoir.plan.pages import Page, bind_page
+from comptoir.plan.pages import Bounds, ListPage, bind_page
 from comptoir.plan.select import astray, bind_select, own_path
 from comptoir.plan.target import Company
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
@@ -35,7 +35,7 @@ class Expansion(msgspec.Struct, frozen=True):
     entity_set: EntitySet
     kind: ExpandKind
     options: QueryOptions
-    page: Page
+    page: ListPage
     names: frozenset[str] | None
     inner: tuple["RelatedExpansion", ...]
 
@@ -187,10 +187,9 @@ class ExpandBinder:
                 Grounds(
                     self._model, entity_set, self._limits, aliases=options.aliases, nested=True
                 ),
-                self._company,
                 options,
-                keys=None,
-                page_size=page_size,
+                Bounds(self._company),
+                page_size,
             )
             shown = None
             if options.select is not None:

@@ -108,6 +108,11 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
     skip: int = 0
     computed: Computed = ()
 
+    @property
+    def searches(self) -> bool:
+        """Whether the condition has a search, which takes its time whatever it finds."""
+        return self.where.searches
+
     def part(self, seek: Seek | None, limit: int, skip: int) -> "PagePlan":
         """A part of the page, from behind the sought record on."""
         return PagePlan(
@@ -144,6 +149,11 @@ class CountPlan(msgspec.Struct, frozen=True, gc=False):
     keys: tuple[Stored, ...] | None = None
     within: Within = ()
     computed: Computed = ()
+
+    @property
+    def searches(self) -> bool:
+        """Whether the condition has a search, which takes its time whatever it finds."""
+        return self.where.searches
 
 
 def default_order(entity_set: EntitySet, keys: Sequence[OrderKey | OrderTerm] = ()) -> Order:

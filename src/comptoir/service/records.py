@@ -2,13 +2,13 @@
 
 from comptoir.auth import Scope, require
 from comptoir.edm.scalar import NO_GUID
-from comptoir.plan.pages import computed_now
+from comptoir.plan.pages import Bounds, computed_now
 from comptoir.plan.read import Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import property_body, reference_body
-from comptoir.service.collections import EVERY, NONE, Collections, Subset
+from comptoir.service.collections import Collections
 from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
 from comptoir.service.places import row_of
 from comptoir.service.views import Views
@@ -54,10 +54,10 @@ class Records:
             return await self.read(context)
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
-            return await self._collections.page(context, EVERY)
+            return await self._collections.page(context, Bounds(context.company))
         row = await row_of(context)
-        one = NONE if row is None else Subset(keys=(context.records.key(row),))
-        return await self._collections.page(context, one)
+        keys = () if row is None else (context.records.key(row),)
+        return await self._collections.page(context, Bounds(context.company, keys))
 
     async def reference(self, context: Context) -> Answer:
         """The address of the record (OData JSON Format 4.01, section 14)."""

@@ -5,12 +5,17 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.edm.model import EntitySet
+from comptoir.errors import NOT_IMPLEMENTED, Refusal
+from comptoir.plan.apply.stages import Pipeline
+from comptoir.plan.bound import Field
 from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
 from comptoir.plan.expressions.computes import bind_compute
-from comptoir.plan.read import Computed
-from comptoir.plan.select import bind_select
+from comptoir.plan.read import Computed, ComputedProperty
+from comptoir.plan.select import bind_result_select, bind_select
 from comptoir.request.expand import ExpandLimits, parse_expand
+from comptoir.response.collections import RowWriter
 from comptoir.response.records import RecordWriter
+from comptoir.response.results import ResultWriter
 from comptoir.response.shape import Derived, Nested, RecordShape
 from comptoir.service.containing import Container
 from comptoir.service.context import Context, Runtime, record_writer
@@ -64,6 +69,28 @@ class Views:
             expander = Container(self._runtime, context, records, contents)
         return View(records, expander)
 
+    def of_result(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, Expanding | None]:
+        """The writer of the rows that `$apply` makes, and the expander of their related records.
+
+        Raises `Refusal` for `$select` and `$expand` that do not fit the result.
+        """
+        options = context.options
+        if not pipeline.aggregated:
+            view = self.of(context, _computed(pipeline))
+            return view.records, view.expander
+        if options.expand is not None:
+            raise Refusal(
+                NOT_IMPLEMENTED,
+                "$expand is not supported on an aggregated result. Group by the properties of the "
+                "related record instead, as in groupby((company/number)).",
+                target="$expand",
+            )
+        names = None
+        if options.select is not None:
+            names = bind_result_select(pipeline.columns, options.select)
+        form = context.records.form
+        return ResultWriter(context.entity_set, form, pipeline.columns, names), None
+
     def _expansions(
         self, context: Context
     ) -> tuple[Sequence[RelatedExpansion], Sequence[Expansion]]:
@@ -84,6 +111,16 @@ class Views:
         if context.entity_set.per_company:
             return binder.related(context.entity_set, items), ()
         return (), binder.contained(context.entity_set, items, ROWS)
+
+
+def _computed(pipeline: Pipeline) -> Computed:
+    """The values beside the properties, which are in the rows already."""
+    return tuple(
+        [
+            ComputedProperty(each.name, Field(each.name), each.type, each.nullable, each.name)
+            for each in pipeline.columns
+        ]
+    )
 
 
 def _shape(
