@@ -1,18 +1,21 @@
-"""Query options bound to a collection: which of its records are on the requested page."""
+"""Query options bound to a collection, or to the result of `$apply`: the requested page."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Generic, Self, TypeVar
 
 import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.edm.temporal import instant
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
+from comptoir.plan.apply.binder import PipelineBinder
+from comptoir.plan.apply.stages import Pipeline, PipelineCount, PipelinePlan
 from comptoir.plan.bound import looks_elsewhere
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.orders import bind_orderby
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.expressions.templates import dated, filter_where
+from comptoir.plan.faults import FILTER, ORDERBY
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.read import (
     EVERYTHING,
@@ -28,10 +31,16 @@ from comptoir.plan.read import (
     Within,
     default_order,
 )
-from comptoir.plan.searches import searched
+from comptoir.plan.searches import SEARCH, searched
 from comptoir.plan.target import Company
-from comptoir.request.apply import APPLY
+from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
+from comptoir.request.compute import COMPUTE, parse_compute
+from comptoir.request.expression import parse_expression, parse_orderby
 from comptoir.request.options import QueryOptions
+from comptoir.request.search import parse_search
+
+PIPELINES_KEPT = 200
+"""The number of bound pipelines in the cache."""
 
 PlanT = TypeVar("PlanT", PagePlan, PipelinePlan)
 CountT = TypeVar("CountT", CountPlan, PipelineCount)
@@ -93,10 +102,11 @@ class ListPage(Page[PagePlan, CountPlan], frozen=True):
         return msgspec.structs.replace(self, plan=plan, count=count)
 
 
-ResultPage = Page[PipelinePlan, PipelineCount]
+class ResultPage(Page[PipelinePlan, PipelineCount], frozen=True):
+    """A page of the result of `$apply`."""
 
 
-class Start(msgspec.Struct, frozen=True):
+class _Start(msgspec.Struct, frozen=True):
     """Where a page starts: the rows given before, the row to seek behind, the rows to skip.
 
     `size` and `limit` are the number of rows on the page and to fetch; `now` is the time of the
@@ -111,9 +121,9 @@ class Start(msgspec.Struct, frozen=True):
     now: str
 
 
-def start_of_page(
+def _start(
     grounds: Grounds, options: QueryOptions, bounds: Bounds, order: Order, page_size: int
-) -> Start:
+) -> _Start:
     """The start by `$skiptoken`, `$skip`, `$top` and the size of a page.
 
     Raises `Refusal` (400) for a token that is damaged or of another query.
@@ -127,7 +137,7 @@ def start_of_page(
     size, limit = page_size, page_size + 1
     if options.top is not None and options.top - given <= page_size:
         size = limit = max(options.top - given, 0)
-    return Start(given, seek, skip, size, limit, now)
+    return _Start(given, seek, skip, size, limit, now)
 
 
 def bind_page(grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size: int) -> ListPage:
@@ -140,7 +150,7 @@ def bind_page(grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size
     order = default_order(entity_set)
     if options.orderby is not None:
         order = bind_orderby(grounds.of(options.orderby), options.orderby)
-    start = start_of_page(grounds, options, bounds, order, page_size)
+    start = _start(grounds, options, bounds, order, page_size)
     now = ""
     is_plain = options.orderby is None and not computed
     if NOW in where.values or (not is_plain and _names_now(order, computed)):
@@ -177,6 +187,39 @@ def bind_count(grounds: Grounds, options: QueryOptions, bounds: Bounds) -> Count
     return CountPlan(
         grounds.entity_set, bounds.company, where, bounds.keys, bounds.within, computed
     )
+
+
+def bind_result_page(
+    grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size: int
+) -> ResultPage:
+    """The page of the result that `$apply` makes of a collection.
+
+    Raises `Refusal` for options that do not fit the set or the result.
+    """
+    pipeline = _bound(grounds, _texts(options))
+    start = _start(grounds, options, bounds, pipeline.order, page_size)
+    now = ""
+    if NOW in pipeline.values:
+        now = start.now or instant(datetime.now(UTC))
+        pipeline = _pipeline_at(now, pipeline)
+    company, keys, within = bounds.company, bounds.keys, bounds.within
+    plan = PipelinePlan(pipeline, company, keys, within, start.seek, start.limit, start.skip)
+    count = PipelineCount(pipeline, company, keys, within) if options.count else None
+    return ResultPage(plan, start.size, start.given, grounds, options, within, count, now)
+
+
+def bind_result_count(grounds: Grounds, options: QueryOptions, bounds: Bounds) -> PipelineCount:
+    """The number of rows in the result; raises `Refusal` as `bind_result_page` does.
+
+    The order is bound to be checked, and left out: its keys could fail for some rows.
+    """
+    texts = _texts(options)
+    pipeline = _bound(grounds, texts)
+    if options.orderby is not None:
+        pipeline = _bound(grounds, (*texts[:-1], None))
+    if NOW in pipeline.values:
+        pipeline = _pipeline_at(instant(datetime.now(UTC)), pipeline)
+    return PipelineCount(pipeline, bounds.company, bounds.keys, bounds.within)
 
 
 def computed_now(computed: Computed) -> Computed:
@@ -227,3 +270,37 @@ def _query(
         *[f"{each.name}={each.text}" for each in grounds.computed],
         *[f"@{name}={text}" for name, text in grounds.aliases],
     )
+
+
+_Texts = tuple[str | None, str | None, str | None, str | None, str | None]
+
+
+def _texts(options: QueryOptions) -> _Texts:
+    """The options that define the result, in the order in which they are evaluated."""
+    return options.apply, options.compute, options.search, options.filter, options.orderby
+
+
+@lru_cache(PIPELINES_KEPT)
+def _bound(grounds: Grounds, texts: _Texts) -> Pipeline:
+    apply, compute, search, condition, order = texts
+    limits = grounds.limits
+    binder = PipelineBinder(grounds, APPLY)
+    binder.bind(parse_apply(apply or "", limits))
+    if compute is not None:
+        binder.option = COMPUTE
+        binder.bind([ComputeAlso(parse_compute(compute, limits))])
+    if search is not None:
+        binder.option = SEARCH
+        binder.bind([SearchFor(parse_search(search, limits))])
+    if condition is not None:
+        binder.option = FILTER
+        binder.bind([FilterBy(parse_expression(condition, limits, FILTER))])
+    if order is not None:
+        binder.option = ORDERBY
+        binder.bind([OrderBy(parse_orderby(order, limits, ORDERBY))])
+    return binder.pipeline()
+
+
+def _pipeline_at(now: str, pipeline: Pipeline) -> Pipeline:
+    """The same pipeline with a time in place of `NOW`."""
+    return msgspec.structs.replace(pipeline, values=dated(pipeline.values, now))

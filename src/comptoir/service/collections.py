@@ -6,16 +6,23 @@ import msgspec
 
 from comptoir.auth import Scope, require
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.plan.apply.pages import bind_result_count, bind_result_page
 from comptoir.plan.apply.stages import PipelineCount
 from comptoir.plan.deltas import Delta
-from comptoir.plan.pages import Bounds, ListPage, ResultPage, bind_count, bind_page
+from comptoir.plan.pages import (
+    Bounds,
+    ListPage,
+    ResultPage,
+    bind_count,
+    bind_page,
+    bind_result_count,
+    bind_result_page,
+)
 from comptoir.plan.read import CountPlan, Row
 from comptoir.request.headers import names_protocol
 from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
 from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, RowWriter
-from comptoir.response.shape import ADDRESS
+from comptoir.response.records import ADDRESS
 from comptoir.service.context import (
     COLLECTING,
     COUNTING,

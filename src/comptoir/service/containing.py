@@ -11,8 +11,7 @@ from comptoir.plan.read import CountPlan, Row
 from comptoir.plan.target import Company
 from comptoir.request.options import query_string
 from comptoir.response.collections import CollectionWriter
-from comptoir.response.records import Extra, Extras, RecordWriter
-from comptoir.response.shape import Nested
+from comptoir.response.records import Extra, Extras, Nested, RecordWriter
 from comptoir.service.access import reads_of
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import ROWS, Expander

@@ -18,8 +18,7 @@ from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.answer import Answer, Header
-from comptoir.response.records import RecordWriter
-from comptoir.response.shape import WHOLE, RecordShape
+from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.store.protocol import Patience, Reads, Store
 
 

@@ -14,9 +14,8 @@ from comptoir.plan.read import Computed, ComputedProperty
 from comptoir.plan.select import bind_result_select, bind_select
 from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.response.collections import RowWriter
-from comptoir.response.records import RecordWriter
+from comptoir.response.records import Derived, Nested, RecordShape, RecordWriter
 from comptoir.response.results import ResultWriter
-from comptoir.response.shape import Derived, Nested, RecordShape
 from comptoir.service.containing import Container
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import ROWS, Expander, Expanding

@@ -9,8 +9,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.load import LoadPlan, Values
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.store.bulk import Loaded

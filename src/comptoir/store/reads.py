@@ -9,8 +9,7 @@ from typing_extensions import override
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.target import Company
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
