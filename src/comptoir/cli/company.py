@@ -72,7 +72,7 @@ def list_companies(*, database: options.Database = None, config: options.Config 
         typer.echo(f"{name} {company_id}")
 
 
-@app.command()
+@app.command(cls=Command)
 def renew(
     company_ids: Annotated[
         list[str] | None,

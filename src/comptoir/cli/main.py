@@ -62,7 +62,8 @@ def main() -> None:
             # typer's own word for it
             raise KeyboardInterrupt
         sys.stdout.flush()
-    except NoArgsIsHelpError:
+    except NoArgsIsHelpError as fault:
+        typer.echo(fault.format_message())
         status = 2
     except ClickException as fault:
         status = _said(f"{' '.join(fault.format_message().split())} Try --help.")

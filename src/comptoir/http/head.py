@@ -22,21 +22,20 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     """
     if version not in ("1.1", "1.0"):
         raise other_version(f"HTTP/{version}")
-    names = [name for name, _ in headers]
-    if b"transfer-encoding" in names:
+    values = dict(headers)
+    if b"transfer-encoding" in values:
         for name, value in headers:
             if name == b"transfer-encoding":
                 _check_coding(version, value)
-    hosts = names.count(b"host")
-    if hosts > 1:
+    host = values.get(b"host")
+    if host is None:
+        # a client of HTTP/1.0 need not send one (RFC 9112, 3.2)
+        if version == "1.1":
+            raise _wrong_host("The request has no Host header")
+    elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
         raise _wrong_host("The request has several Host headers")
-    if hosts:
-        host = headers[names.index(b"host")][1]
-        if not _is_host(host):
-            raise _wrong_host(f"{_text(host)!r} is not a host")
-    # a client of HTTP/1.0 need not send one (RFC 9112, 3.2)
-    elif version == "1.1":
-        raise _wrong_host("The request has no Host header")
+    elif not _is_host(host):
+        raise _wrong_host(f"{_text(host)!r} is not a host")
 
 
 def origin_form(method: bytes, target: bytes) -> bytes:
