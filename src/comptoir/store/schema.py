@@ -22,8 +22,8 @@ from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, insp
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.sql import column_types
+from comptoir.sql.dialects.sqlite.text_index import INDEX
 from comptoir.sql.tables import build_tables
-from comptoir.sql.trigrams import INDEX
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -22,12 +22,12 @@ from comptoir.sql.statements import Statements
 from comptoir.store.change import Steps, Written
 from comptoir.store.condition import Condition
 from comptoir.store.following import Following
-from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.protocol import KNOWN_SECONDS, Reads, Store
 from comptoir.store.reads import Reading, StatementReads
 from comptoir.store.snapshot import SnapshotConnection
 from comptoir.store.submission import UnitFactory
+from comptoir.store.text_index import index_unit
 from comptoir.store.unit import group_of_work, unit_of_work
 from comptoir.store.watermarks import Watermark
 

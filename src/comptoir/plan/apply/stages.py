@@ -9,6 +9,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import PrimitiveType, Stored
 from comptoir.plan.bound import Condition, Slot, Value
+from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import OrderTerm, Row, Seek, Within
 from comptoir.plan.target import Company
 
@@ -34,7 +35,7 @@ class Aggregation(msgspec.Struct, frozen=True):
     """
 
     name: str
-    function: str
+    function: AggregateFunction
     operand: Value | None
 
 
@@ -102,6 +103,16 @@ class PipelinePlan(msgspec.Struct, frozen=True):
     limit: int
     skip: int
 
+    @property
+    def entity_set(self) -> EntitySet:
+        """The set of the records."""
+        return self.pipeline.entity_set
+
+    @property
+    def searches(self) -> bool:
+        """Whether a stage searches, which takes its time whatever it finds."""
+        return self.pipeline.searches
+
     def seek_behind(self, row: Row) -> Seek:
         """The values of a row that a page which continues behind it seeks."""
         return row[len(row) - len(self.pipeline.order) :]
@@ -114,3 +125,13 @@ class PipelineCount(msgspec.Struct, frozen=True):
     company: Company | None
     keys: tuple[Stored, ...] | None
     within: Within
+
+    @property
+    def entity_set(self) -> EntitySet:
+        """The set of the records."""
+        return self.pipeline.entity_set
+
+    @property
+    def searches(self) -> bool:
+        """Whether a stage searches, which takes its time whatever it finds."""
+        return self.pipeline.searches

@@ -11,7 +11,8 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.target import Company
-from comptoir.sql.statements import postgres_statements
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
@@ -49,7 +50,7 @@ class PostgresStore(StatementStore):
     """
 
     def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
-        statements = postgres_statements(model)
+        statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._noted = noted

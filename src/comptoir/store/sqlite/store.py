@@ -6,7 +6,8 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.sql.statements import sqlite_statements
+from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
 from comptoir.store.sqlite.connection import connect, database_path
 from comptoir.store.sqlite.reader import Reader
@@ -22,7 +23,7 @@ class SqliteStore(StatementStore):
 
     def __init__(self, settings: Settings, model: Model) -> None:
         path = database_path(settings.database)
-        statements = sqlite_statements(model)
+        statements = statements_of(model, SQLITE)
         open_reading = partial(connect, path, writes=False, lock_seconds=settings.lock_seconds)
         writing = connect(path, writes=True, lock_seconds=settings.lock_seconds)
         self._scans = Scans(

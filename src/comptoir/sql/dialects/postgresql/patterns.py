@@ -1,13 +1,13 @@
 """Patterns of `matchesPattern` as PostgreSQL writes them: its Advanced Regular Expressions.
 
-Every character is written by its code point or as a class of code points, so neither the database's
-locale nor what either syntax makes of a sign has a say. PostgreSQL matches these without
-backtracking, since no group is captured and nothing refers back.
+Every character is a code point or a class of code points, so the result does not depend on the
+database's locale or on special characters of either syntax. PostgreSQL matches these expressions
+without backtracking, since they have no capturing groups and no back references.
 
-It takes seconds for edges (`^`, `$`) within what is repeated, or refuses them as too complex. So
-edges are moved to the ends: a match that passes `^` has read nothing before it, and one that passes
-`$` reads nothing behind it. What a part of a pattern matches is told apart by the edges that it
-passes on the way, and each of these ways is an expression without edges.
+With edges (`^`, `$`) inside a repetition, PostgreSQL takes seconds or refuses the expression as too
+complex. So edges are moved to the ends: a match that passes `^` has read nothing before it, and a
+match that passes `$` reads nothing after it. The matches of a part are split by the edges that they
+pass, and each of these ways is an expression without edges.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from comptoir.request.pattern.automaton import PATTERNS_KEPT
 from comptoir.request.pattern.tree import Alternatives, Characters, Edge, Part, Repeated
 
 _NEVER = "(?!)"
-"""What matches no text: what the empty one does not follow."""
+"""An expression that matches no text."""
 
 _SIGNS = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
 
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
-    """An expression without edges; `is_one` when a quantifier behind it is about all of it."""
+    """An expression without edges; `is_one` when a following quantifier applies to all of it."""
 
     text: str
     may_be_empty: bool
@@ -37,12 +37,12 @@ _EMPTY = _Expression("", may_be_empty=True)
 
 
 _Maybe = _Expression | None
-"""None is what no text matches."""
+"""None matches no text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """What a part matches: passing no edge, the start, the end, or both edges of the text."""
+    """The matches of a part that pass no edge, the start, the end, or both edges of the text."""
 
     inside: _Maybe = None
     start: _Maybe = None
@@ -99,7 +99,7 @@ def _sequence(parts: Sequence[Part]) -> _Ways:
 
 
 def _in_turn(one: _Ways, other: _Ways) -> _Ways:
-    """What two parts match one behind the other."""
+    """The matches of two parts in sequence."""
     skipped = _empty(one.inside, one.start)
     left = _empty(other.inside, other.end)
     nothing = _empty(one.end, one.whole), _empty(other.start, other.whole)
@@ -117,9 +117,9 @@ def _in_turn(one: _Ways, other: _Ways) -> _Ways:
 
 
 def _repeated(ways: _Ways, least: int, most: int | None) -> _Ways:
-    """What is matched from `least` to `most` times.
+    """The matches of `least` to `most` repetitions.
 
-    Times that read nothing count as well, and may pass an edge that has been passed already.
+    A repetition that reads nothing counts too, and may pass an edge that was passed before.
     """
     if most == 0:
         return _Ways(inside=_EMPTY)

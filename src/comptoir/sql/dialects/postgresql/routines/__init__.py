@@ -1,9 +1,9 @@
-"""What PostgreSQL is taught: functions `comptoir_…` that compute as Python does on SQLite.
+"""What PostgreSQL cannot compute by itself, as functions `comptoir_…` in SQL and PL/pgSQL.
 
-They need no rights but to create functions, and no collation but "C". A value that cannot be
-computed is a fault of the SQLSTATE `NOT_COMPUTED`, with the message that SQLite's functions give.
-A function that can raise it is volatile: no planner may compute it ahead of the rows. In the files
-a name in braces stands for a value that Python knows.
+They compute what the Python functions on SQLite compute. `migrate` needs only the right to create
+functions, and the only collation is "C". A value that cannot be computed raises an error with the
+SQLSTATE `NOT_COMPUTED` and SQLite's message. A function that can raise it is volatile, so that the
+planner never computes it ahead of the rows. A name in braces in the files is a value of `_values`.
 """
 
 import re
@@ -14,20 +14,19 @@ from functools import cache
 from importlib.resources import files
 
 from comptoir.edm.duration import DAY, SECOND
-from comptoir.edm.number import SCALE
-from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
-from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
-from comptoir.sql.functions import MOST_CHARACTERS
-from comptoir.sql.routines.cases import cased, cases, ignorable
-from comptoir.sql.routines.quoting import quoted
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
+from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
+from comptoir.sql.dialects import LONGEST_TEXT
+from comptoir.sql.dialects.postgresql.routines.cases import cased, cases, ignorable
+from comptoir.sql.dialects.postgresql.routines.quoting import quoted
 
 NOT_COMPUTED = "CO400"
 """The SQLSTATE of a value that cannot be computed."""
 
 SEPARATOR = "Þ"
-"""Parts the texts of a record that is searched: a capital, which no folded text or term holds.
+"""Separates the folded texts of a record: a capital letter, which folding never leaves.
 
-It has two octets, as `comptoir_fold` expects.
+It has two bytes, as `comptoir_fold` expects.
 """
 
 _FILES = ("numbers", "totals", "casts", "times", "texts")
@@ -37,9 +36,9 @@ _STATEMENT = re.compile(r"^CREATE .*?;$(?=\n\n|\n\Z)", re.DOTALL | re.MULTILINE)
 
 @cache
 def routine_statements() -> tuple[str, ...]:
-    """The statements that bring the functions into the first schema of the search path, in order.
+    """The statements that create the functions in the first schema of the search path, in order.
 
-    They may be run again at any time.
+    They may run again at any time.
     """
     values = _values()
     texts = [files(__package__).joinpath(f"{name}.sql").read_text("utf-8") for name in _FILES]
@@ -53,21 +52,21 @@ def routine_statements() -> tuple[str, ...]:
 
 
 def _values() -> dict[str, str]:
-    """What stands for the names in braces."""
+    """The values for the names in braces."""
     blanks = "".join([each for each in map(chr, range(1, sys.maxunicode)) if each.isspace()])
     lower, upper, folded = cases(str.lower), cases(str.upper), cases(str.casefold)
     days = (date.max - date.min).days + 1
     return {
         "fault": NOT_COMPUTED,
         "scale": str(SCALE),
-        "unit": str(10**SCALE),
+        "unit": str(UNIT),
         "fifth": f"{Decimal(10) ** -SCALE:f}",
         "most_whole": str(MOST_WHOLE),
         "most_decimal": str(MOST_DECIMAL),
-        "largest_scaled": str(MOST_DECIMAL // 10**SCALE),
-        "beyond_decimals": str(LARGEST // 10**WIDE_SCALE),
+        "largest_scaled": str(MOST_DECIMAL // UNIT),
+        "beyond_decimals": str(10**WHOLE_DIGITS),
         "wide_scale": str(WIDE_SCALE),
-        "wide_unit": str(10**WIDE_SCALE),
+        "wide_unit": str(WIDE_UNIT),
         "finest": f"{Decimal(10) ** -WIDE_SCALE:f}",
         "finer": str(FINER),
         "largest": str(LARGEST),
@@ -88,5 +87,6 @@ def _values() -> dict[str, str]:
         "ignorable": ignorable().replace("'", "''"),
         "separator": SEPARATOR,
         "blanks": quoted(blanks),
-        "most_characters": str(MOST_CHARACTERS),
+        "most_characters": str(LONGEST_TEXT),
+        "whole_digits": str(WHOLE_DIGITS),
     }

@@ -23,7 +23,7 @@ DECLARE
 BEGIN
     IF abs(result) > {most_decimal} THEN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            'an average has a result of more than 13 digits before the point, '
+            'an average has a result of more than {whole_digits} digits before the point, '
             || 'which does not fit.';
     END IF;
     RETURN result;

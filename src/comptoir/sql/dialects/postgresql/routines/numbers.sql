@@ -1,5 +1,5 @@
--- Numbers: exact, in PostgreSQL's numeric, or a fault. Whole numbers are themselves, Decimals are
--- whole numbers of hundred-thousandths, wide numbers are texts (plan/expressions/wide.py).
+-- Numbers: exact, in PostgreSQL's numeric, or an error. Whole numbers are integers, Decimals are
+-- integers of hundred-thousandths, wide decimals are texts (plan/expressions/wide_decimal.py).
 
 -- What a stored Decimal stands for.
 CREATE OR REPLACE FUNCTION comptoir_exact(given bigint) RETURNS numeric
@@ -76,7 +76,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
             trim_scale(comptoir_exact(one)) || ' ' || operation || ' '
             || CASE operation WHEN 'mul' THEN other ELSE trim_scale(comptoir_exact(other)) END
-            || ' has a result of more than 13 digits before the point, which does not fit.';
+            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
     END IF;
     RETURN result;
 END
@@ -107,7 +107,7 @@ BEGIN
     IF abs(result) >= {beyond_decimals} THEN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
             trim_scale(one) || ' ' || operation || ' ' || trim_scale(other)
-            || ' has a result of more than 13 digits before the point, which does not fit.';
+            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
     END IF;
     RETURN lpad(trunc((result + {beyond_decimals}) * {wide_unit})::text, {width}, '0');
 END
@@ -142,7 +142,7 @@ BEGIN
     IF abs(result) > {most_decimal} THEN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
             trim_scale(one) || ' div ' || trim_scale(other)
-            || ' has a result of more than 13 digits before the point, which does not fit.';
+            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
     END IF;
     RETURN result;
 END
@@ -162,7 +162,7 @@ BEGIN
     IF abs(result) > {most_decimal} THEN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
             direction || ' of ' || trim_scale(given)
-            || ' has a result of more than 13 digits before the point, which does not fit.';
+            || ' has a result of more than {whole_digits} digits before the point, which does not fit.';
     END IF;
     RETURN result;
 END
@@ -175,7 +175,7 @@ AS $$
 BEGIN
     IF given NOT BETWEEN -{largest_scaled} AND {largest_scaled} THEN
         RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
-            given || ' has more than 13 digits and does not go with numbers that have decimals.';
+            given || ' has more than {whole_digits} digits and does not go with numbers that have decimals.';
     END IF;
     RETURN given * {unit};
 END

@@ -1,8 +1,8 @@
-"""Statements over many rows at once, for databases that take arrays: each column of them is one.
+"""Statements over many rows at once, with one array for each column.
 
-So a unit of work stages its rows in the statement itself. A temporary table would do the same, but
-needs rights of its own, fills the database's catalogue, and is no table of one company: where the
-tables are distributed by company, a statement that joins one is not the matter of a single node.
+A unit of work stages its rows in the statement itself. A temporary table would need rights of its
+own and fill the database's catalog. It would also have no company: where tables are distributed by
+company, a statement that joins it would not run on a single node.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""PostgreSQL's search index: trigrams (extension pg_trgm), which the database keeps by itself.
+"""PostgreSQL's text index: trigrams (extension pg_trgm), which the database maintains itself.
 
-It serves `LIKE`, and compares the texts themselves, so it narrows every search and changes none.
-Without the extension the documents are read through.
+The index serves `LIKE`, which compares the texts themselves. Without the extension, searches scan
+the documents and find the same.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from sqlalchemy import ColumnElement, Select, func
 from typing_extensions import override
 
 from comptoir.plan.bound import Slot, Sought
-from comptoir.sql.dialects import Documents, SearchIndex
+from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.prepared import Statement, constant, slot_of
 
 
-class LikenessIndex(SearchIndex):
-    """Implements `SearchIndex` by an index on the column of the documents' texts."""
+class TrigramIndex(TextIndex):
+    """Implements `TextIndex` by an index on the column of the documents' texts."""
 
-    # the routines fold, and whoever puts in others drops the documents
+    # routines fold the texts, and `migrate` drops the documents when it changes the routines
     folding = "routines"
     spans_companies = False
 
@@ -40,10 +40,10 @@ class LikenessIndex(SearchIndex):
     def numbered(
         self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
     ) -> ColumnElement[bool]:
-        # a sum is in no index: the planner would reckon that these are few, though they are all
+        # an expression keeps the planner from the estimate that the range selects few documents
         return (number + constant(0)).between(first, last)
 
     @override
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        likeness = cast("ColumnElement[str]", func.comptoir_likeness(slot_of(term)))
-        return text.like(likeness)
+        pattern = cast("ColumnElement[str]", func.comptoir_likeness(slot_of(term)))
+        return text.like(pattern)

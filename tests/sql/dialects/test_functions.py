@@ -1,27 +1,27 @@
-"""PostgreSQL's functions give what SQLite's give, which are Python's: values, nulls and faults."""
+"""The functions of both dialects return the same values, nulls and faults."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.edm.duration import DAY, SECOND, duration_text
-from comptoir.edm.number import SCALE, decimal_text
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
 from comptoir.edm.temporal import instant
-from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
-from comptoir.plan.expressions.wide import FINER, LARGEST, WIDE_SCALE, wide_text
-from comptoir.sql.functions import SQLITE
-from comptoir.sql.postgres import POSTGRES
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.sqlite.dialect import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases
 
 Values = st.SearchStrategy[Value]
-
-ONLY_SQLITE = {"trigrams", "total_whole", "total_decimal", "mean_whole", "mean_decimal"}
-"""What other functions of SQLite are made of."""
 
 
 def _near(*points: int, most: int) -> st.SearchStrategy[int]:
@@ -55,12 +55,12 @@ SPAN = st.one_of(
     _near(SECOND, DAY, 365 * DAY, 3_652_058 * DAY, most=MOST_DECIMAL),
     st.integers(-4_000_000, 4_000_000).map(lambda days: days * DAY),
 )
-MOMENT = st.one_of(
+DATETIME = st.one_of(
     st.datetimes(timezones=st.just(UTC)),
     st.sampled_from([datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]),
 ).map(instant)
-DATE = MOMENT.map(lambda moment: moment[:10])
-TIME = MOMENT.map(lambda moment: moment[11:23])
+DATE = DATETIME.map(lambda moment: moment[:10])
+TIME = DATETIME.map(lambda moment: moment[11:23])
 BIT = st.integers(0, 1)
 NATIVE = st.integers(-(10**9), 10**9)
 DIVISOR = NATIVE.filter(bool)
@@ -99,7 +99,7 @@ DATED = _almost(
 )
 TIMED = _almost(TIME, _matching(r"[0-2][0-9]:[0-6][0-9](:[0-6][0-9](\.[0-9]{1,21})?)?"))
 INSTANT = _almost(
-    MOMENT,
+    DATETIME,
     _matching(
         r"(000[01]|2024|9999)-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"
         r"(\.[0-9]{1,21})?([Zz]|[+-][0-2][0-9]:[0-6][0-9])?"
@@ -120,45 +120,94 @@ GUID = _almost(
 NUMBER = st.one_of(DECIMAL, WIDE)
 TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
-_TAKES: dict[str, Sequence[Values]] = {
-    "contains contains_text startswith startswith_text endswith endswith_text": (TEXT, TEXT),
-    "indexof indexof_text concat": (TEXT, TEXT),
-    "tolower toupper trim length text_of_text": (TEXT,),
-    "fold": (TEXT, TEXT, TEXT),
-    "substring_written": (TEXT, COUNT, COUNT),
-    "substring": (TEXT, POSITION, POSITION),
-    "year month day hour minute second fractionalseconds date time totaloffsetminutes": (MOMENT,),
-    "hour_of_time minute_of_time second_of_time fractionalseconds_of_time": (TIME,),
-    "totalseconds text_of_duration": (SPAN,),
-    "add_moment sub_moment": (MOMENT, SPAN),
-    "between_moments": (MOMENT, MOMENT),
-    "add_date sub_date": (DATE, SPAN),
-    "between_dates": (DATE, DATE),
-    "add_native sub_native mul_native": (NATIVE, NATIVE),
-    "div_native mod_native": (NATIVE, DIVISOR),
-    "negate": (WHOLE,),
-    "scale": (st.integers(-(10**13) + 1, 10**13 - 1),),
-    "bounded scale_checked text_of_whole int32_of_whole": (WHOLE,),
-    "widen": (DECIMAL,),
-    "add_whole sub_whole mul_whole div_whole mod_whole": (WHOLE, WHOLE),
-    "add_decimal sub_decimal mul_decimal mod_decimal": (DECIMAL, DECIMAL),
-    "div_decimal add_wide sub_wide mul_wide mod_wide": (NUMBER, NUMBER),
-    "negate_wide rounded_decimal": (WIDE,),
-    "narrow round floor ceiling text_of_decimal int32_of_decimal int64_of_decimal": (NUMBER,),
-    "int32_of_text int64_of_text decimal_of_text": (NUMERIC,),
-    "boolean_of_text": (TRUTH,),
-    "guid_of_text": (GUID,),
-    "date_of_text": (DATED,),
-    "instant_of_text": (INSTANT,),
-    "time_of_text": (TIMED,),
-    "duration_of_text": (LASTING,),
-    "text_of_boolean": (BIT,),
-    "as_number": (BIT,),
+OF_TYPE: dict[types.ExpressionType, Values] = {
+    types.BOOLEAN: BIT,
+    types.DATE: DATE,
+    types.DECIMAL: DECIMAL,
+    types.DATE_TIME: DATETIME,
+    types.DURATION: SPAN,
+    types.GUID: st.uuids().map(str),
+    types.TIME_OF_DAY: TIME,
+    types.WHOLE: WHOLE,
+    types.TEXT: TEXT,
+    types.WIDE_DECIMAL: WIDE,
 }
-TAKES = {name: takes for names, takes in _TAKES.items() for name in names.split()}
-"""The values that each function is called with, those that a plan may hand to it."""
+OF_SIGNATURES: dict[FunctionName, tuple[Values, ...]] = {
+    signature.function: tuple([OF_TYPE[each] for each in signature.parameters])
+    for signatures in SIGNATURES.values()
+    for signature in signatures
+    if signature.function is not None
+}
+"""Arguments for each function that a client may call, from the types that it takes."""
 
-AGGREGATED: dict[str, Values] = {
+OF_OTHERS: dict[FunctionName, tuple[Values, ...]] = {
+    "contains_literal": (TEXT, TEXT),
+    "endswith_literal": (TEXT, TEXT),
+    "indexof_literal": (TEXT, TEXT),
+    "startswith_literal": (TEXT, TEXT),
+    "substring": (TEXT, POSITION, POSITION),
+    "substring_literal": (TEXT, COUNT, COUNT),
+    "add_datetime": (DATETIME, SPAN),
+    "between_datetimes": (DATETIME, DATETIME),
+    "sub_datetime": (DATETIME, SPAN),
+    "add_date": (DATE, SPAN),
+    "between_dates": (DATE, DATE),
+    "sub_date": (DATE, SPAN),
+    "ceiling": (NUMBER,),
+    "floor": (NUMBER,),
+    "round": (NUMBER,),
+    "add_native": (NATIVE, NATIVE),
+    "sub_native": (NATIVE, NATIVE),
+    "mul_native": (NATIVE, NATIVE),
+    "div_native": (NATIVE, DIVISOR),
+    "mod_native": (NATIVE, DIVISOR),
+    "add_whole": (WHOLE, WHOLE),
+    "sub_whole": (WHOLE, WHOLE),
+    "mul_whole": (WHOLE, WHOLE),
+    "div_whole": (WHOLE, WHOLE),
+    "mod_whole": (WHOLE, WHOLE),
+    "add_decimal": (DECIMAL, DECIMAL),
+    "sub_decimal": (DECIMAL, DECIMAL),
+    "mul_decimal": (DECIMAL, DECIMAL),
+    "mod_decimal": (DECIMAL, DECIMAL),
+    "div_decimal": (NUMBER, NUMBER),
+    "add_wide": (NUMBER, NUMBER),
+    "sub_wide": (NUMBER, NUMBER),
+    "mul_wide": (NUMBER, NUMBER),
+    "mod_wide": (NUMBER, NUMBER),
+    "bounded": (WHOLE,),
+    "narrow": (NUMBER,),
+    "negate": (WHOLE,),
+    "negate_wide": (WIDE,),
+    "scale": (st.integers(-(10**13) + 1, 10**13 - 1),),
+    "scale_checked": (WHOLE,),
+    "widen": (DECIMAL,),
+    "boolean_of_text": (TRUTH,),
+    "date_of_text": (DATED,),
+    "datetime_of_text": (INSTANT,),
+    "decimal_of_text": (NUMERIC,),
+    "duration_of_text": (LASTING,),
+    "guid_of_text": (GUID,),
+    "int32_of_decimal": (NUMBER,),
+    "int32_of_text": (NUMERIC,),
+    "int32_of_whole": (WHOLE,),
+    "int64_of_decimal": (NUMBER,),
+    "int64_of_text": (NUMERIC,),
+    "rounded_decimal": (WIDE,),
+    "text_of_boolean": (BIT,),
+    "text_of_decimal": (NUMBER,),
+    "text_of_duration": (SPAN,),
+    "text_of_text": (TEXT,),
+    "text_of_whole": (WHOLE,),
+    "time_of_text": (TIMED,),
+    "as_number": (BIT,),
+    "fold": (TEXT, TEXT, TEXT),
+}
+"""Arguments for the others, and where the types do not say enough: those that a plan passes."""
+
+TAKES = {**OF_SIGNATURES, **OF_OTHERS}
+
+AGGREGATED: dict[AggregateFunction, Values] = {
     "sum_whole": WHOLE,
     "average_whole": WHOLE,
     "sum_decimal": DECIMAL,
@@ -173,11 +222,11 @@ AGGREGATED: dict[str, Values] = {
     "count": TEXT,
 }
 
-NULLABLE = {"endswith_text": 0, "substring_written": 1}
+NULLABLE: dict[FunctionName, int] = {"endswith_literal": 0, "substring_literal": 1}
 """How many of the arguments may be null, where not all may be: the others are literals."""
 
-APART = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
-"""What has tests of its own, since the two need not say the same."""
+APART: set[FunctionName] = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
+"""Functions with tests of their own, since the dialects need not return the same."""
 
 drawn = settings(max_examples=examples(40), deadline=None)
 
@@ -193,13 +242,19 @@ def _wholes(arguments: Sequence[Value]) -> Wholes:
     return tuple([isinstance(each, int) for each in arguments])
 
 
-def test_each_function_of_sqlite_is_one_of_postgresql() -> None:
-    assert set(POSTGRES) == set(SQLITE) - ONLY_SQLITE
-    assert set(POSTGRES) - APART == (set(TAKES) | set(AGGREGATED)) - APART
+@pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=["sqlite", "postgresql"])
+def test_a_dialect_has_every_function(dialect: Dialect) -> None:
+    assert set(dialect.functions) == set(get_args(FunctionName))
+
+
+def test_every_function_is_tested() -> None:
+    assert {*TAKES, *AGGREGATED, *APART} == set(get_args(FunctionName))
 
 
 @pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
-def test_functions_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+def test_functions_give_the_same(
+    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
     @drawn
     @given(st.lists(st.tuples(*TAKES[name]), min_size=1, max_size=6))
     def check(rows: list[tuple[Value, ...]]) -> None:
@@ -212,7 +267,7 @@ def test_functions_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostgr
 
 
 @pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
-def test_null_gives_null(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+def test_null_gives_null(name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres) -> None:
     @settings(max_examples=3, deadline=None)
     @given(st.tuples(*TAKES[name]))
     def check(row: tuple[Value, ...]) -> None:
@@ -225,7 +280,9 @@ def test_null_gives_null(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> N
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATED))
-def test_aggregates_give_the_same(name: str, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+def test_aggregates_give_the_same(
+    name: AggregateFunction, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
     whole = AGGREGATED[name] in (WHOLE, DECIMAL)
 
     @drawn

@@ -1,9 +1,8 @@
-"""SQLite's search index: an FTS5 table over the trigrams of folded text (SQLite 3.34 and later).
+"""SQLite's text index: an FTS5 table over the trigrams of folded text (SQLite 3.34 and later).
 
-It tells candidates and nothing more: a text that has all trigrams of a term need not contain the
-term, so whoever asks compares the texts themselves. Such an index is a third as large as one that
-keeps positions. One table serves all sets of all companies, and a search looks only at the numbers
-of its own set's documents.
+The index yields candidates: a text that has all trigrams of a term need not contain the term, so
+searches compare the texts as well. Without positions the index has a third of the size. One table
+serves all sets of all companies, and a search reads only the numbers of its own set's documents.
 """
 
 from collections.abc import Iterator
@@ -16,9 +15,8 @@ from typing_extensions import override
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Found, Slot, Sought
-from comptoir.plan.searches import INDEXED_LENGTH
-from comptoir.sql.dialects import Documents, SearchIndex
-from comptoir.sql.functions import SQLITE, TRIGRAMS
+from comptoir.sql.dialects import Documents, TextIndex
+from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
 from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import (
     Statement,
@@ -30,20 +28,20 @@ from comptoir.sql.prepared import (
 )
 
 INDEX = "search_index"
-"""The table; FTS5 keeps its content in others whose names begin with this one and `_`."""
+"""The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
 
 _MOST = 48
-"""About how many trigrams a search looks up, shared out among its terms."""
+"""About how many trigrams a search looks up, divided among its terms."""
 
 _LEAST = 2
-"""How many it looks up of each term, however many terms there are."""
+"""How many trigrams of each term a search looks up at least."""
 
 # FTS5 takes commands in a column that has the table's own name
 _index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
 
 
-class TrigramIndex(SearchIndex):
-    """Implements `SearchIndex` by the FTS5 table."""
+class FtsIndex(TextIndex):
+    """Implements `TextIndex` by the FTS5 table."""
 
     folding = unidata_version
     spans_companies = True
@@ -81,21 +79,12 @@ class TrigramIndex(SearchIndex):
 
     @override
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        return cast("ColumnElement[bool]", SQLITE["contains_text"](text, slot_of(term)))
-
-
-def trigrams(term: str, most: int) -> str:
-    """FTS5's query for the texts that have a term's trigrams, or `most` spread over the term."""
-    last = len(term) - INDEXED_LENGTH
-    count = min(last + 1, most)
-    starts = [at * last // max(count - 1, 1) for at in range(count)]
-    quoted = [term[start : start + INDEXED_LENGTH].replace('"', '""') for start in starts]
-    return " AND ".join([f'"{each}"' for each in quoted])
+        return cast("ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
 
 
 def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     number, text = document
-    # a text ends for FTS5 at a NUL, which parts the properties here
+    # FTS5 ends a text at NUL, which separates the properties here
     return number, str(text).replace("\0", " ")
 
 
@@ -106,7 +95,7 @@ def _terms(sought: Sought) -> int:
 
 
 def _query(sought: Sought, most: int) -> ColumnElement[str] | None:
-    """The text of FTS5's query, which the values of the search are put into when it runs."""
+    """The text of FTS5's query, built from the bound terms when the statement runs."""
     if isinstance(sought, Found):
         if sought.negated or not sought.indexed:
             return None

@@ -1,7 +1,7 @@
-"""The functions of PostgreSQL: what it computes by itself, and what `sql/routines` teaches it.
+"""The functions of a plan in PostgreSQL's SQL: its own functions, and those in `routines`.
 
-Conditions are of the type Boolean, whole numbers are BIGINT and texts compare by code point,
-whatever they are made of: PostgreSQL changes none of these by itself.
+Every function has an exact type, since PostgreSQL converts none: conditions are Boolean, whole
+numbers are BIGINT, and texts compare by code point.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,17 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
-from comptoir.edm.number import INT32, SCALE
-from comptoir.plan.expressions.kinds import MOST_DECIMAL, MOST_WHOLE
-from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE
-from comptoir.sql.functions import MOST_CHARACTERS, FunctionTable, Operand, SqlExpression
-from comptoir.sql.patterns import as_regex
+from comptoir.edm.number import (
+    INT32,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    SCALE,
+    UNIT,
+    WHOLE_DIGITS,
+)
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE
+from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects.postgresql.patterns import as_regex
 from comptoir.sql.prepared import (
     BLANK,
     CODE_POINTS,
@@ -46,16 +52,16 @@ from comptoir.sql.prepared import (
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
 
-_POINT = "13 digits before the point"
+_POINT = f"{WHOLE_DIGITS} digits before the point"
 
 
 def _numeric(number: str) -> SqlExpression:
     return cast("SqlExpression", literal_column(number, Numeric))
 
 
-def _call(name: str, gives: Result, *arguments: SqlExpression) -> SqlExpression:
-    """One of the routines."""
-    return cast("SqlExpression", getattr(func, f"{PREFIX}{name}")(*arguments, type_=gives))
+def _call(name: str, result: Result, *arguments: SqlExpression) -> SqlExpression:
+    """A call of a routine."""
+    return cast("SqlExpression", getattr(func, f"{PREFIX}{name}")(*arguments, type_=result))
 
 
 def _as_whole(expression: SqlExpression) -> SqlExpression:
@@ -67,17 +73,17 @@ def _by_code_point(text: SqlExpression) -> SqlExpression:
 
 
 def _exact(number: Operand) -> SqlExpression:
-    """A Decimal or wide number as the number that it stands for."""
+    """The numeric value of a stored Decimal or wide decimal."""
     return _call("exact", Numeric, number)
 
 
 def _whole(name: str) -> Computed:
-    """A routine that gives a whole number."""
+    """A routine that returns a whole number."""
     return lambda *arguments: _call(name, BigInteger, *arguments)
 
 
 def _text(name: str) -> Computed:
-    """A routine that gives a text."""
+    """A routine that returns a text."""
     return lambda *arguments: _by_code_point(_call(name, Text, *arguments))
 
 
@@ -116,17 +122,29 @@ _NUMBERS: FunctionTable = {
     "div_native": _infix("/"),
     "mod_native": _infix("%"),
     "negate": constant(0).op("-"),
-    "scale": lambda number: number.op("*")(constant(10**SCALE)),
+    "scale": lambda number: number.op("*")(constant(UNIT)),
     "scale_checked": _whole("scale_checked"),
     "bounded": _whole("bounded"),
-    **{f"{name}_whole": _operation("whole", name) for name in ("add", "sub", "mul", "div", "mod")},
-    **{f"{name}_decimal": _operation("decimal", name) for name in ("add", "sub", "mul", "mod")},
-    **{f"{name}_wide": _wide_operation(name) for name in ("add", "sub", "mul", "mod")},
+    "add_whole": _operation("whole", "add"),
+    "sub_whole": _operation("whole", "sub"),
+    "mul_whole": _operation("whole", "mul"),
+    "div_whole": _operation("whole", "div"),
+    "mod_whole": _operation("whole", "mod"),
+    "add_decimal": _operation("decimal", "add"),
+    "sub_decimal": _operation("decimal", "sub"),
+    "mul_decimal": _operation("decimal", "mul"),
+    "mod_decimal": _operation("decimal", "mod"),
+    "add_wide": _wide_operation("add"),
+    "sub_wide": _wide_operation("sub"),
+    "mul_wide": _wide_operation("mul"),
+    "mod_wide": _wide_operation("mod"),
     "div_decimal": _div_decimal,
     "negate_wide": _text("negate_wide"),
     "widen": _text("widen"),
     "narrow": lambda number: _narrow(_exact(number)),
-    **{name: _rounded(name) for name in ("round", "floor", "ceiling")},
+    "round": _rounded("round"),
+    "floor": _rounded("floor"),
+    "ceiling": _rounded("ceiling"),
 }
 
 
@@ -142,13 +160,13 @@ def _endswith(text: Operand, part: Operand) -> SqlExpression:
     return func.starts_with(func.reverse(text), func.reverse(part), type_=Boolean)
 
 
-def _endswith_text(text: Operand, part: Operand) -> SqlExpression:
+def _endswith_literal(text: Operand, part: Operand) -> SqlExpression:
     return func.right(text, func.length(part), type_=Text) == part
 
 
 def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
     if not isinstance(pattern, BindParameter):
-        raise TypeError("a pattern is a value of the request, which is translated when it is bound")
+        raise TypeError("a pattern must be a bound value, since binding translates it")
     return text.op("~", is_comparison=True)(converted(pattern.key, _as_regex))
 
 
@@ -164,27 +182,27 @@ def _index_of(text: Operand, part: Operand) -> SqlExpression:
     return _as_whole(func.strpos(text, part, type_=Integer).op("-")(constant(1)))
 
 
-def _substring_written(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
     first, *count = [
-        sql_cast(func.least(each, constant(MOST_CHARACTERS)), Integer) for each in (start, *length)
+        sql_cast(func.least(each, constant(LONGEST_TEXT)), Integer) for each in (start, *length)
     ]
     return _by_code_point(func.substr(text, first.op("+")(constant(1)), *count, type_=Text))
 
 
 _TEXTS: FunctionTable = {
     "contains": _contains,
-    "contains_text": _contains,
+    "contains_literal": _contains,
     "startswith": _startswith,
-    "startswith_text": _startswith,
+    "startswith_literal": _startswith,
     "endswith": _endswith,
-    "endswith_text": _endswith_text,
+    "endswith_literal": _endswith_literal,
     "matchespattern": _matches_pattern,
     "length": _length,
     "indexof": _index_of,
-    "indexof_text": _index_of,
+    "indexof_literal": _index_of,
     "concat": lambda left, right: _by_code_point(left.op("||")(right)),
     "substring": _text("substring"),
-    "substring_written": _substring_written,
+    "substring_literal": _substring_literal,
     "tolower": _text("tolower"),
     "toupper": _text("toupper"),
     "trim": _text("trim"),
@@ -205,11 +223,11 @@ def _text_part(start: int, length: int) -> Computed:
 
 def _fraction(start: int) -> Computed:
     milliseconds = _part(start, 3)
-    return lambda text: milliseconds(text).op("*")(constant(100))
+    return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
 
 
 def _back(name: str) -> Computed:
-    """A routine that moves a time by a span, in the other direction."""
+    """A routine that adds a duration, called with the negative duration."""
     move = _text(name)
     return lambda time, span: move(time, constant(0).op("-")(span))
 
@@ -234,9 +252,9 @@ _TIMES: FunctionTable = {
     "time": _text_part(12, 12),
     "totaloffsetminutes": lambda moment: _length(moment).op("*")(constant(0)),
     "totalseconds": lambda span: span,
-    "add_moment": _text("add_moment"),
-    "sub_moment": _back("add_moment"),
-    "between_moments": _between,
+    "add_datetime": _text("add_moment"),
+    "sub_datetime": _back("add_moment"),
+    "between_datetimes": _between,
     "add_date": _text("add_date"),
     "sub_date": _back("add_date"),
     "between_dates": _between,
@@ -252,7 +270,7 @@ def _rounded_within(lowest: int, highest: int) -> Computed:
 
 
 def _rounded_decimal(number: Operand) -> SqlExpression:
-    units = func.round(_exact(number), constant(SCALE)).op("*")(constant(10**SCALE))
+    units = func.round(_exact(number), constant(SCALE)).op("*")(constant(UNIT))
     return _within(-MOST_DECIMAL, MOST_DECIMAL, units)
 
 
@@ -275,13 +293,13 @@ def _text_of(value: SqlExpression) -> SqlExpression:
 
 
 def _asked_of(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
-    # the code is never blank here, but the planner does not know: it keeps the records, by which
-    # Citus finds the node, even where the condition holds for none of them
+    # The code is never blank here, which the planner does not know. So the plan keeps the records,
+    # by which Citus finds the node, even where the condition holds for none of them.
     return case((code != BLANK, condition))
 
 
 def _present(value: Operand) -> SqlExpression:
-    # null is the empty text, and what is not null begins with a sign
+    # null becomes the empty text, and any other value begins with a sign
     shown = constant_text("=").op("||")(sql_cast(value, Text))
     return _by_code_point(func.coalesce(shown, constant_text("")))
 
@@ -297,7 +315,7 @@ _CASTS: FunctionTable = {
     "boolean_of_text": _boolean_of_text,
     "guid_of_text": _text("guid_of_text"),
     "date_of_text": _text("date_of_text"),
-    "instant_of_text": _text("instant_of_text"),
+    "datetime_of_text": _text("instant_of_text"),
     "time_of_text": _text("time_of_text"),
     "duration_of_text": _whole("duration_of_text"),
     "text_of_text": lambda text: text,
@@ -353,7 +371,7 @@ _AGGREGATES: FunctionTable = {
     "count": func.count,
 }
 
-POSTGRES: FunctionTable = MappingProxyType(
+FUNCTIONS: FunctionTable = MappingProxyType(
     {**_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
 )
-"""The functions of PostgreSQL, by the names of the plan."""
+"""The functions of PostgreSQL, by their names in a plan."""

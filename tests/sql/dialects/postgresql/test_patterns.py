@@ -5,7 +5,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from comptoir.request.pattern import PatternFault, compiled_pattern
-from comptoir.sql.patterns import as_regex
+from comptoir.sql.dialects.postgresql.patterns import as_regex
 from support.effort import examples
 from support.functions import OnPostgres
 

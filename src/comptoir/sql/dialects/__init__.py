@@ -1,35 +1,47 @@
-"""A dialect: how to say to a database what every database is told."""
+"""Dialects: what differs between the SQL of SQLite and of PostgreSQL.
 
-from collections.abc import Iterable, Iterator
+`sqlite` and `postgresql` have the same modules: `dialect`, `functions`, `routines`, `text_index`,
+`patterns` and `types`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sqlalchemy import ColumnElement, Select
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Slot, Sought
-from comptoir.sql.functions import FunctionTable
+from comptoir.plan.functions import FunctionName
 from comptoir.sql.prepared import Statement
+
+Operand: TypeAlias = ColumnElement[str | int]
+SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
+FunctionTable: TypeAlias = Mapping[FunctionName, Callable[..., SqlExpression]]
+"""Builds the SQL of each function. A dialect has all of them: tests/sql/dialects checks this."""
+
+LONGEST_TEXT = 2**30
+"""A number of characters that no text of a database reaches."""
 
 Documents = Iterable[tuple[Stored, Stored]]
 """Numbers of documents, rising, with their texts."""
 
 
-class SearchIndex(Protocol):
+class TextIndex(Protocol):
     """The database's own index over the folded texts of documents."""
 
     folding: str
-    """By which rules the texts of documents are folded: other rules, other documents."""
+    """A mark of the rules that fold texts. When it changes, the documents are built again."""
 
     spans_companies: bool
-    """Whether the numbers of documents are told apart by them alone, over all companies."""
+    """Whether document numbers are unique over all companies, not within each company."""
 
     def add(self, documents: Documents) -> Iterator[Statement]:
-        """What to run to index documents."""
+        """The statements that index documents."""
 
     def drop(self, documents: Documents) -> Iterator[Statement]:
-        """What to run to take documents out of the index, by the texts that they had."""
+        """The statements that remove documents, by the texts that they were added with."""
 
     def candidates(
         self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
@@ -50,12 +62,12 @@ class SearchIndex(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dialect:
-    """What differs between databases: how statements are compiled, functions, search index."""
+    """What statements need to know of a database: its compiler, functions and text index."""
 
     compiler: Compiler
     functions: FunctionTable
-    index: SearchIndex
+    index: TextIndex
     no_limit: ColumnElement[int] | None = None
-    """What a LIMIT says that limits nothing, where an OFFSET cannot stand alone."""
+    """The LIMIT without effect, where an OFFSET needs one beside it."""
     arrays: bool = False
-    """Whether a value that is bound may be an array."""
+    """Whether a bound value may be an array."""

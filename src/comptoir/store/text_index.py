@@ -1,8 +1,7 @@
-"""The unit of work that brings the search index of a set up to date, some records at a time.
+"""The unit of work that brings the text index of a set up to date, some records at a time.
 
-It follows the change log from the set's mark on, and moves the mark in the same transaction. So
-whatever ends it, index and mark agree; and of several processes that do the same at once, each
-does another part.
+It reads the change log from the set's mark, and moves the mark in the same transaction. So index
+and mark agree however it ends, and several processes at once index different parts.
 """
 
 from collections.abc import Generator
@@ -15,23 +14,23 @@ from comptoir.store.change import Steps
 from comptoir.store.ledger import Ledger
 
 RECORDS = 100
-"""The most records that a unit indexes: some milliseconds, for which other writes wait."""
+"""The most records that a unit indexes: other writes wait for some milliseconds."""
 
 Window = tuple[str, str, int, int]
-"""Changes that a unit looks at: their company and set, the numbers behind which and up to which."""
+"""The changes that a unit reads: company, set, the number before the first, the last number."""
 
 CHANGES = 20_000
-"""The most changes that a unit looks through, be they of this set or of others."""
+"""The most changes that a unit reads, whether of this set or of others."""
 
 
 def index_unit(
     company_id: str, entity_set: EntitySet, statements: Statements, _: Ledger
 ) -> Generator[Statement, list[Row], int]:
-    """Index the next records of a set that changed; gives how many changes are left behind it."""
+    """Index the next changed records of a set; returns how many changes are left."""
     marks, indexed = statements.index, statements.index.sets[entity_set]
     rows = yield statements.service.ledger.query(company_id)
     if not rows:
-        # it is being copied to here again
+        # a copy of the company is under way again
         return 0
     last = int(rows[0][0])
     rows = yield marks.mark.query(company_id, indexed.name)
@@ -47,7 +46,7 @@ def index_unit(
         through = int(rows[-1][0])
     if rows:
         window = (company_id, indexed.logged, since, through)
-        # numbers rise within the transaction, as the index likes it
+        # the text index is fastest with rising numbers
         highest = yield marks.last_document.query(company_id, scope)
         yield from _drop(indexed.name, window, statements)
         texts = yield indexed.texts.query(*window)

@@ -1,7 +1,7 @@
 """Python's rules of case as PL/pgSQL looks them up, for what is not ASCII.
 
 Databases change the case of texts by other rules than Python, and by other versions of Unicode. So
-the rules are asked of the Python that runs, and put into the statements.
+the statements contain the rules of the Python that runs.
 """
 
 import json
@@ -11,27 +11,24 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import category
 
-from comptoir.sql.routines.quoting import quoted
+from comptoir.sql.dialects.postgresql.routines.quoting import quoted
 
 _NONE = frozenset({"Cn", "Co", "Cs"})
-"""The categories of code points that are no characters: unassigned, private, surrogates."""
+"""The categories of code points without a character: unassigned, private, surrogates."""
 
 
 class Cases(NamedTuple):
     """What changes the case of characters that are not ASCII."""
 
     others: str
-    """A class of characters: those that stay as they are."""
+    """A class of the characters that stay as they are."""
 
     changed: str
-    """What becomes of each of the others, as JSON."""
+    """The replacement of each other character, as JSON."""
 
 
 def cases(change: Callable[[str], str]) -> Cases:
-    """What `change` makes of a character, wherever that stands.
-
-    It makes nothing more of what it has made.
-    """
+    """The replacements of characters by `change`, which leaves its own results as they are."""
     characters = [each for each in _assigned() if not each.isascii()]
     made = zip(characters, map(change, characters), strict=True)
     changed = {each: other for each, other in made if other != each}
@@ -40,17 +37,17 @@ def cases(change: Callable[[str], str]) -> Cases:
 
 
 def cased() -> str:
-    """The characters, as within a class, behind which a word goes on or ends with a Σ."""
+    """The characters, as within a class, after which Σ is inside or at the end of a word."""
     return _members(filter(_is_cased, _assigned()))
 
 
 def ignorable() -> str:
-    """The characters, as within a class, that are passed over to find a cased one."""
+    """The characters, as within a class, that are ignored on the way to a cased one."""
     return _members([each for each in _assigned() if _is_passed(each) and not _is_cased(each)])
 
 
 def _is_cased(character: str) -> bool:
-    # behind a cased character a Σ becomes a final one
+    # after a cased character, a last Σ becomes ς
     return f"{character}Σ".lower()[-1] == "ς"
 
 
@@ -60,7 +57,7 @@ def _is_passed(character: str) -> bool:
 
 @cache
 def _assigned() -> Sequence[str]:
-    """The characters that Unicode has; it says nothing of the case of others."""
+    """The assigned characters: Unicode has no rules of case for others."""
     return [each for each in map(chr, range(1, sys.maxunicode + 1)) if category(each) not in _NONE]
 
 
