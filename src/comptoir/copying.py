@@ -12,6 +12,7 @@ from functools import partial
 
 import msgspec
 
+from comptoir.dropping import drop_rows, dropping
 from comptoir.edm.model import Model
 from comptoir.edm.primitive import Stored
 from comptoir.errors import OperatorError
@@ -176,26 +177,10 @@ class _Run:
 
     async def _drop(self) -> None:
         """Drop what an unfinished copy has left, if there is one."""
-        if self._held is None:
-            return
-        # of no incarnation, so that nobody takes what is left for the beginning of a copy
-        dropping = msgspec.structs.replace(self._mark, incarnation="")
-        done = 0
-        while parts := await self._leftovers():
-            await self._step(dropping, *parts)
-            done += sum(len(part.drops) for part in parts)
-            self._progress("dropping what is left", done, 0)
-
-    async def _leftovers(self) -> list[TablePart]:
-        """Some rows of each table, to be dropped."""
-        parts: list[TablePart] = []
-        # not held while rows are dropped: a long look at SQLite lets its log grow
-        async with self._target.snapshot() as theirs:
-            for table in theirs.tables:
-                async with aclosing(theirs.rows(table, self._id)) as slices:
-                    rows: list[Row] = await anext(slices, [])
-                    parts.append(TablePart(table, [theirs.key(table, row) for row in rows]))
-        return [part for part in parts if part.drops]
+        if self._held is not None:
+            mark = dropping(self._mark.holder)
+            await self._step(mark)
+            await drop_rows(self._target, self._id, mark, self._progress)
 
     async def _copy_all(self, ours: Snapshot) -> None:
         """Copy what is not there: of each table, the rows behind the last one."""

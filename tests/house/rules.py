@@ -33,7 +33,7 @@ ROWS = (
     ("__main__",),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
-ONE_STATION = {"copying": "service", "dumping": "service", "loading": "service"}
+ONE_STATION = dict.fromkeys(("copying", "dropping", "dumping", "loading"), "service")
 
 IMPORTS_ONLY = {
     "request": {PACKAGE, "errors", "jsonvalue", "nearest", "config"},

@@ -1,5 +1,7 @@
 """The unit of work of a copy: rows as they are, with the mark that says how far it has come.
 
+A company is deleted by the same steps, which drop its rows under a mark without an incarnation.
+
 The rows were checked, derived and numbered where they come from, so they are written as they are,
 into a company that nobody sees before it is complete.
 """
@@ -16,6 +18,12 @@ from comptoir.sql.statements import Statements
 from comptoir.store.change import Steps
 from comptoir.store.ledger import Ledger
 from comptoir.store.snapshot import CopyMark
+
+DROPPED_ROWS = 2_000
+"""The most rows that a step drops from a table."""
+
+DROPPED_DOCUMENTS = 500
+"""The most documents that a step drops from the search index, where each has many entries."""
 
 
 class TablePart(msgspec.Struct, frozen=True):
@@ -34,7 +42,7 @@ class CopyStep(msgspec.Struct, frozen=True):
     """A step of a copy, from one mark to another; None stands for no mark.
 
     `opens` is the company's own row, with which it is complete and seen; `reopens` takes that row
-    away again.
+    away again. `empties` is a table whose first rows are dropped.
     """
 
     company_id: str
@@ -43,25 +51,30 @@ class CopyStep(msgspec.Struct, frozen=True):
     parts: Sequence[TablePart] = ()
     opens: Row | None = None
     reopens: bool = False
+    empties: str | None = None
 
 
 def copy_unit(
     step: CopyStep, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], None]:
-    """The unit of a step; raises `OperatorError` when the mark is not the one that it goes from."""
+) -> Generator[Statement, list[Row], int]:
+    """The unit of a step; returns how many rows of the table `empties` it has dropped.
+
+    Raises `OperatorError` when the mark is not the one that it goes from.
+    """
     ledger.known.clear()
     copying, company_id = statements.copying, step.company_id
     rows = yield copying.hold_mark.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
-        raise OperatorError(
-            f"another copy of the company {company_id} has gone on with this one. Let it end."
-        )
+        raise _overtaken(step, rows)
     if step.reopens:
         yield copying.drop_company.query(company_id)
     elif step.was is None and (yield copying.origin.query(company_id)):
         raise OperatorError(f"there is a company {company_id} already where it is to be copied to.")
     for part in step.parts:
         yield from _change(company_id, part, copying.tables[part.table])
+    dropped = 0
+    if step.empties is not None:
+        dropped = yield from _drop_some(company_id, step.empties, statements)
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
     if step.then is None:
@@ -70,11 +83,19 @@ def copy_unit(
         yield copying.add_mark.query(company_id, *msgspec.structs.astuple(step.then))
     elif step.then != step.was:
         yield copying.move_mark.query(company_id, *msgspec.structs.astuple(step.then))
+    return dropped
 
 
 def no_copy(company_id: str, statements: Statements) -> Steps:
-    """Raise `Refusal` (409) when a company is being copied to here, and so its id is taken."""
+    """Raise `Refusal` (409) when an unfinished copy or deletion here holds a company's id."""
     rows = yield statements.copying.hold_mark.query(company_id)
+    if rows and not rows[0][0]:
+        raise Refusal(
+            KEY_EXISTS,
+            f"The company {company_id} is being deleted, or its deletion was interrupted. Choose "
+            f"another id, or finish with `comptoir company delete {company_id}`.",
+            target="id",
+        )
     if rows:
         raise Refusal(
             KEY_EXISTS,
@@ -94,3 +115,29 @@ def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
             )
     if part.rows:
         yield whole.add.many((company_id, *row) for row in part.rows)
+
+
+def _drop_some(
+    company_id: str, table: str, statements: Statements
+) -> Generator[Statement, list[Row], int]:
+    """Drop the first rows of a company from a table; returns how many there were."""
+    leftovers = statements.copying.leftovers[table]
+    if table != statements.tables.search_documents.name:
+        keys = yield leftovers.first.query(company_id, DROPPED_ROWS)
+    else:
+        rows = yield leftovers.first.query(company_id, DROPPED_DOCUMENTS)
+        documents = [(int(number), str(text)) for number, text in rows]
+        if documents:
+            yield from statements.index.documents.drop(documents)
+        keys = [(number,) for number, _ in documents]
+    if keys:
+        yield leftovers.drop.many((company_id, *key) for key in keys)
+    return len(keys)
+
+
+def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
+    """The error that another command has moved the mark of a step."""
+    deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
+    what = "command has gone on with deleting" if deletes else "copy of"
+    end = "" if deletes else " has gone on with this one"
+    return OperatorError(f"another {what} the company {step.company_id}{end}. Let it end.")

@@ -173,8 +173,8 @@ class Store(Reads, Protocol):
     def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
         """What is committed when the block begins, however long it is read."""
 
-    async def copy(self, step: CopyStep) -> None:
-        """Run the unit of work of a step of a copy."""
+    async def copy(self, step: CopyStep) -> int:
+        """Run the unit of work of a step; returns how many rows of `empties` it has dropped."""
 
     async def take_stock(self, tables: Sequence[str]) -> None:
         """Let the database know that much was written to some tables, so that it plans by that.

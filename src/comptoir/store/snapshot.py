@@ -47,8 +47,9 @@ class Origin(msgspec.Struct, frozen=True):
 class CopyMark(msgspec.Struct, frozen=True):
     """How far an unfinished copy has come.
 
-    `incarnation` is that of its source, blank for one that is being dropped; what changed in the
-    source behind `number` is still to be followed; `holder` is the run that works on it.
+    `incarnation` is that of its source, blank while a copy or a company is being dropped; what
+    changed in the source behind `number` is still to be followed; `holder` is the run that works
+    on it.
     """
 
     incarnation: str
@@ -63,6 +64,11 @@ class Snapshot:
         self._moment = moment
         self._statements = statements
         self._copying = statements.copying
+
+    @property
+    def leftovers(self) -> Sequence[str]:
+        """All tables that a company has rows in beside its own, in the order to drop them in."""
+        return tuple(self._copying.leftovers)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -85,6 +91,11 @@ class Snapshot:
     async def count(self, table: str, company_id: str) -> int:
         """How many rows a company has."""
         rows = await self._moment.fetch(self._copying.tables[table].count.query(company_id))
+        return int(rows[0][0])
+
+    async def left(self, table: str, company_id: str) -> int:
+        """How many rows a company has in one of the tables of `leftovers`."""
+        rows = await self._moment.fetch(self._copying.leftovers[table].count.query(company_id))
         return int(rows[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:

@@ -103,7 +103,9 @@ class StatementStore(StatementReads, Store):
             return known[0]
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
-            self._companies.pop(company_id, None)
+            if known is not None:
+                self.forget(company_id)
+                self.watermarks.forget(known[0])
             return None
         company = Company(company_id, str(rows[0][0]))
         self._companies[company_id] = (company, now + KNOWN_SECONDS)
@@ -200,8 +202,8 @@ class StatementStore(StatementReads, Store):
             yield Snapshot(moment, self._statements)
 
     @override
-    async def copy(self, step: CopyStep) -> None:
-        await self._next(step.company_id, partial(copy_unit, step, self._statements))
+    async def copy(self, step: CopyStep) -> int:
+        return await self._next(step.company_id, partial(copy_unit, step, self._statements))
 
     @override
     async def take_stock(self, tables: Sequence[str]) -> None:
