@@ -117,7 +117,7 @@ def write(service: Service) -> None:
 
 
 def command(folder: Path, url: str) -> None:
-    """Do all that commands do, and copy a company there and another one back."""
+    """Do all that commands do: copy a company there and another one back, and delete them."""
     here = Command.without_database(folder)
     beside = f"sqlite:///{here.database}"
     files = folder / "in"
@@ -136,6 +136,7 @@ def command(folder: Path, url: str) -> None:
         assert "itemsExt" in here.done("changes", *of_company, *at).out
         assert company_id in here.done("company", "list", *at).out
         here.done("copy", *of_company, "--from", database, "--to", other)
+        here.done("company", "delete", company_id, "--yes", *at)
 
 
 def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Kept[object]]]:
@@ -168,6 +169,7 @@ def test_every_statement_that_is_held_is_routed_by_the_company(sharded: str) -> 
     """Those that are compiled without being asked for, whether or not a scenario runs them."""
     statements = statements_of(MODEL, POSTGRESQL)
     assert statements.copying.tables, "compiled when a first table is copied"
+    assert statements.copying.leftovers, "compiled when a first table is dropped"
     prepared = [each for _, each in held(statements) if isinstance(each, Prepared)]
     assert len(prepared) > 100
     found = faults(sharded, {each.text: [] for each in prepared})

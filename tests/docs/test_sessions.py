@@ -74,14 +74,24 @@ def test_the_sessions_do_what_their_pages_promise_in_any_order(
 ) -> None:
     """On one service: a page neither needs nor disturbs what another one has made."""
     broken = []
+    sample = _companies(folder)
     how_tos = HOW_TOS[::-1] if backwards else HOW_TOS
     for page in [*how_tos, *FIRST_STEPS]:
         before = _files(folder)
         broken += _broken(page, folder, base_url)
         if page in how_tos:
             left = sorted(_files(folder) ^ before)
+            left += sorted(set(_companies(folder)) ^ set(sample))
             broken += [f"{page.name} does not clean up {each}" for each in left]
     assert not broken, "\n".join(broken)
+    assert _companies(folder) == sample
+    assert len(sample) == 1
+
+
+def _companies(folder: Path) -> list[str]:
+    """The names and ids of the companies in the service's database."""
+    command = [".venv/bin/comptoir", "company", "list"]
+    return subprocess.check_output(command, cwd=folder, env=_environment(), text=True).splitlines()
 
 
 def _files(folder: Path) -> set[str]:

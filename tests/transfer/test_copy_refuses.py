@@ -142,7 +142,7 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
 def test_what_was_being_dropped_is_not_gone_on_with(pair: Pair, company: Company) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     pair.stopped_at(company, "comparing")
-    pair.stopped_at(company, "dropping", anew=True)
+    pair.stopped_at(company, "dropping customersExt", anew=True)
     assert pair.copied_so_far(company, "customersExt") == 11
 
     assert "or one that was being dropped" in pair.fault(company)

@@ -1,7 +1,10 @@
-"""`comptoir company`: make companies, list them, and renew them after a restore."""
+"""`comptoir company`: make, list and delete companies, and renew them after a restore."""
 
 import asyncio
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -10,11 +13,13 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.help import Command, Group
+from comptoir.cli.report import bar, warn
 from comptoir.cli.running import (
     database_settings,
     guid,
     known_company,
     need_database,
+    no_company,
     opened,
     run,
 )
@@ -28,13 +33,15 @@ from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.store.watermark_file import WatermarkFile, with_file
+from comptoir.transfer.delete import deletable, delete_companies
 
 PAGE = 1_000
 """How many companies are asked for at a time."""
 
 app = typer.Typer(
     name="company",
-    help="Make companies, list them, and renew them after a restore. Every record belongs to one.",
+    help="Make, list, renew and delete companies. Every record belongs to one.",
     cls=Group,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -102,6 +109,40 @@ def renew(
     run(lambda: _renew(settings, wanted))
 
 
+@app.command(cls=Command)
+def delete(
+    company_ids: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID…", help="The companies' ids, as `comptoir company list` prints them."
+        ),
+    ],
+    *,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Delete without asking for the companies' names."),
+    ] = False,
+    database: options.Database = None,
+    config: options.Config = None,
+) -> None:
+    """Delete companies with all their records, their change logs and whatever else is theirs.
+
+    A terminal asks for each company's name. Services may be running: clients get 404 before the
+    first record goes. Interrupted, the same command resumes. Nothing brings a company back but a
+    backup.
+    """
+    settings = database_settings(database, config)
+    wanted = list(dict.fromkeys([guid(each) for each in company_ids]))
+    need_database(settings)
+    names = run(lambda: _names(settings, wanted))
+    if not yes:
+        for company_id in wanted:
+            _confirm(company_id, names.get(company_id))
+    run(lambda: _delete(settings, wanted), resumes=True)
+    for company_id in wanted:
+        typer.echo(f"{names.get(company_id, '')} {company_id}: deleted".lstrip())
+
+
 def checked_name(name: str) -> None:
     """Raise `OperatorError` for a name that no company can have."""
     try:
@@ -159,6 +200,41 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
             typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
         # from then on, no service reads by the incarnations of before
         await asyncio.sleep(KNOWN_SECONDS)
+
+
+async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]:
+    """The names of companies by id, without those whose deletion is to be resumed."""
+    async with opened(settings) as store:
+        for company_id in wanted:
+            if not await deletable(store, company_id):
+                raise no_company(company_id)
+        return {company_id: name for name, company_id in await all_companies(store)}
+
+
+def _confirm(company_id: str, name: str | None) -> None:
+    """Have a company's name typed, or its id where its own row is gone; raises `OperatorError`."""
+    if not sys.stdin.isatty():
+        raise OperatorError(
+            "without a terminal nobody can confirm the deletion. Give --yes to delete without a "
+            "question."
+        )
+    expected, what = (company_id, "id") if name is None else (name, "name")
+    state = ", whose deletion or copy is unfinished," if name is None else ""
+    question = f"Delete {name or ''} {company_id}{state} for good? Type its {what}"
+    typer.echo(f"{' '.join(question.split())}: ", nl=False, err=True)
+    if sys.stdin.readline().strip() != expected.strip():
+        raise OperatorError(f"this is not the {what} of the company. Nothing was deleted.")
+
+
+async def _delete(settings: Settings, wanted: Sequence[str]) -> None:
+    async with opened(settings) as store:
+        with bar("companies") as listener:
+            await delete_companies(store, wanted, listener)
+    file = WatermarkFile(Path(settings.keys))
+    try:
+        await with_file(partial(file.forget, wanted))
+    except OSError as fault:
+        warn(f"{file.path} cannot be written: {fault.strerror}. It keeps the companies' ids.")
 
 
 async def _listed(settings: Settings) -> list[tuple[str, str]]:

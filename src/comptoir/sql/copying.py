@@ -1,16 +1,16 @@
-"""Statements that read and write a company's rows as they are, to move it between databases."""
+"""Statements that read, write and drop a company's rows as they are, to move or delete it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlalchemy import Column, Table, bindparam, delete, func, select, tuple_, update
+from sqlalchemy import BindParameter, Column, Table, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.entity import UniqueRule
 from comptoir.edm.model import EntitySet, Model
-from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert
+from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.tables import COMPANY_ID, Tables
 
 
@@ -53,6 +53,20 @@ class Whole:
     """Drop a row: company, key."""
 
     rivals: tuple[Rivals, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """A table whose rows of a company are dropped, some at a time."""
+
+    first: Prepared
+    """The keys of the first rows, in the search index with their texts: company, how many."""
+
+    count: Prepared
+    """How many rows there are: company."""
+
+    drop: Prepared
+    """Drop a row: company, key."""
 
 
 class CopyStatements:
@@ -112,8 +126,45 @@ class CopyStatements:
             if table not in apart
         }
 
+    @cached_property
+    def leftovers(self) -> Mapping[str, Leftovers]:
+        """All that a company has beside its own row, in the order in which it is to be dropped."""
+        tables = self._tables
+        # a set's mark goes after its documents: without it, their numbers are given again
+        index = (tables.search_documents, tables.search_marks)
+        apart = (tables.companies, tables.copies, *index)
+        others = [each for each in tables.metadata.tables.values() if each not in apart]
+        return {each.name: self._leftovers(each) for each in (*index, *others)}
+
+    def _leftovers(self, table: Table) -> Leftovers:
+        key = _key(table)
+        documents = self._tables.search_documents
+        texts = [documents.c.folded] if table is documents else []
+        first = (
+            select(*key, *texts)
+            .where(table.c[COMPANY_ID] == named("company"))
+            .order_by(*key)
+            .limit(whole("limit"))
+            .offset(constant(0))
+        )
+        return Leftovers(
+            self._made(first, "company", "limit"), self._count(table), self._drop(table)
+        )
+
     def _made(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
+
+    def _count(self, table: Table) -> Prepared:
+        """How many rows a company has: company."""
+        company = table.c[COMPANY_ID] == named("company")
+        return self._made(select(func.count()).select_from(table).where(company), "company")
+
+    def _drop(self, table: Table) -> Prepared:
+        """Drop a row: company, key."""
+        key = _key(table)
+        same = [column == _sought(column) for column in key]
+        statement = delete(table).where(table.c[COMPANY_ID] == named("company"), *same)
+        return self._made(statement, "company", *(f"key_{each.name}" for each in key))
 
     def _add(self, table: Table) -> Prepared:
         names = [COMPANY_ID, *(column.name for column in _others(table))]
@@ -122,22 +173,21 @@ class CopyStatements:
     def _whole(self, table: Table, entity_set: EntitySet | None) -> Whole:
         columns = _others(table)
         names = [column.name for column in columns]
-        key = [column for column in table.primary_key.columns if column.name != COMPANY_ID]
+        key = _key(table)
         company = table.c[COMPANY_ID] == named("company")
-        sought = [bindparam(f"key_{each.name}", type_=each.type, required=True) for each in key]
+        sought = [_sought(each) for each in key]
         places = [f"key_{each.name}" for each in key]
         rows = select(*columns).where(company).order_by(*key)
         last = select(*key).where(company).order_by(*(each.desc() for each in key))
-        same = [column == value for column, value in zip(key, sought, strict=True)]
         rules = entity_set.type.unique if entity_set is not None else ()
         return Whole(
             tuple(names.index(each.name) for each in key),
             self._made(rows, "company"),
             self._made(rows.where(tuple_(*key) > tuple_(*sought)), "company", *places),
             self._made(last.limit(constant(1)).offset(constant(0)), "company"),
-            self._made(select(func.count()).select_from(table).where(company), "company"),
+            self._count(table),
             self._add(table),
-            self._made(delete(table).where(company, *same), "company", *places),
+            self._drop(table),
             tuple(self._rivals(table, names, rule) for rule in rules),
         )
 
@@ -158,3 +208,13 @@ class CopyStatements:
 def _others(table: Table) -> list[Column[str | int]]:
     """The columns of a table but for the company."""
     return [column for column in table.columns if column.name != COMPANY_ID]
+
+
+def _key(table: Table) -> list[Column[str | int]]:
+    """The columns of a table's key but for the company."""
+    return [column for column in table.primary_key.columns if column.name != COMPANY_ID]
+
+
+def _sought(column: Column[str | int]) -> BindParameter[str | int]:
+    """The place of a value of a key."""
+    return bindparam(f"key_{column.name}", type_=column.type, required=True)

@@ -68,12 +68,16 @@ class Ledger:
 
         Raises `Refusal` (404) when the company is not there, as while it is copied again.
         """
+        self.need_company()
+        return self._company
+
+    def need_company(self) -> None:
+        """Raise `Refusal` (404) when the company is not there."""
         if not self._is_there:
             raise Refusal(
                 COMPANY_NOT_FOUND,
                 f"There is no company {self.company_id} any more, or it is being copied to here.",
             )
-        return self._company
 
     def take(self) -> tuple[int, str]:
         """The next change's number and its time, which never falls as numbers rise.

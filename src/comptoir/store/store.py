@@ -102,7 +102,9 @@ class StatementStore(StatementReads, Store):
             return known[0]
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
-            self._companies.pop(company_id, None)
+            if known is not None:
+                self.forget(company_id)
+                self.watermarks.forget(known[0])
             return None
         company = Company(company_id, str(rows[0][0]))
         self._companies[company_id] = (company, now + KNOWN_SECONDS)
@@ -210,8 +212,15 @@ class StatementStore(StatementReads, Store):
 
 
 def _check_not_copied(company_id: str, statements: Statements) -> Steps:
-    """Raise `Refusal` (409) when an unfinished copy of another company has this id."""
+    """Raise `Refusal` (409) when an unfinished copy or deletion of a company has this id."""
     rows = yield statements.copying.hold_mark.query(company_id)
+    if rows and not rows[0][0]:
+        raise Refusal(
+            KEY_EXISTS,
+            f"The company {company_id} is being deleted, or its deletion was interrupted. Choose "
+            f"another id, or finish with `comptoir company delete {company_id}`.",
+            target="id",
+        )
     if rows:
         raise Refusal(
             KEY_EXISTS,

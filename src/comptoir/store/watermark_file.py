@@ -4,9 +4,11 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -27,9 +29,22 @@ TRY_SECONDS = 0.05
 """Seconds between two tries."""
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 _Stored = dict[str, dict[str, Watermark]]
 _decode = msgspec.json.Decoder(_Stored).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
+
+
+async def with_file(work: Callable[[], T]) -> T:
+    """Work with the file in a thread, again for a second while another process has it.
+
+    Raises `OSError` when the file cannot be used.
+    """
+    for _ in range(TRIES):
+        with suppress(BlockingIOError):
+            return await asyncio.to_thread(work)
+        await asyncio.sleep(TRY_SECONDS)
+    return await asyncio.to_thread(work)
 
 
 class WatermarkFile:
@@ -57,26 +72,41 @@ class WatermarkFile:
             for incarnation, mark in incarnations.items()
         }
 
-    def merge(self, marks: Mapping[Company, Watermark]) -> Mapping[Company, Watermark]:
+    def merge(
+        self, marks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
+    ) -> Mapping[Company, Watermark]:
         """Raise the watermarks of the file; returns the highest of both.
 
-        Raises `BlockingIOError` while another process does the same, other `OSError` when the file
-        cannot be written.
+        A file that is missing, empty or damaged is replaced by all that are `known`. Raises
+        `BlockingIOError` while another process has the file, other `OSError` when it cannot be
+        written.
         """
         with self._locked():
-            merged: dict[Company, Watermark] = {}
-            # a damaged file is replaced
+            held: Mapping[Company, Watermark] = {}
             with suppress(OperatorError):
-                merged |= self.read()
-            moved = {
+                held = self.read()
+            merged = dict(held or known)
+            merged |= {
                 company: mark
                 for company, mark in marks.items()
                 if company not in merged or mark.number > merged[company].number
             }
-            if moved:
-                merged |= moved
+            if merged != held:
                 self._replace(merged)
         return merged
+
+    def forget(self, company_ids: Collection[str]) -> None:
+        """Remove the watermarks of companies; raises `OSError` as `merge` does.
+
+        A damaged file is left to `merge`, which replaces it.
+        """
+        if not self.path.exists():
+            return
+        with self._locked(), suppress(OperatorError):
+            marks = self.read()
+            kept = {each: mark for each, mark in marks.items() if each.id not in company_ids}
+            if len(kept) < len(marks):
+                self._replace(kept)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -129,18 +159,16 @@ class WatermarkKeeper:
 
     async def _save(self) -> None:
         marks = self._watermarks.take()
-        if marks is None:
+        if not marks:
             return
-        for _ in range(TRIES):
-            try:
-                self._watermarks.learn(await asyncio.to_thread(self._file.merge, marks))
-            except BlockingIOError:
-                await asyncio.sleep(TRY_SECONDS)
-            except OSError as fault:
+        merge = partial(self._file.merge, marks, self._watermarks.known)
+        try:
+            self._watermarks.learn(await with_file(merge))
+        except OSError as fault:
+            self._watermarks.put_back(marks)
+            # which others have is not worth a word
+            if not isinstance(fault, BlockingIOError):
                 self._warn(fault)
-                return
-            else:
-                return
 
     def _warn(self, fault: OSError) -> None:
         """Say once that the file cannot be written: nothing else depends on it."""

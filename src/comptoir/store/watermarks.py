@@ -5,7 +5,7 @@ a standby that was promoted before it had received everything. The numbers of th
 would be given to others, so nothing is written until the company has another incarnation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -28,7 +28,7 @@ class Watermarks:
 
     def __init__(self) -> None:
         self._known: dict[Company, Watermark] = {}
-        self._has_moved = False
+        self._moved: set[Company] = set()
 
     def number(self, company: Company) -> int:
         """The number of the last change that is known to be acknowledged, 0 without one."""
@@ -38,7 +38,7 @@ class Watermarks:
     def acknowledge(self, company: Company, number: int, at: str) -> None:
         """Note a change that is committed and about to be acknowledged."""
         self._known[company] = Watermark(number, at)
-        self._has_moved = True
+        self._moved.add(company)
 
     def learn(self, marks: Mapping[Company, Watermark]) -> None:
         """Raise the watermarks to those that others know."""
@@ -46,9 +46,26 @@ class Watermarks:
             if mark.number > self.number(company):
                 self._known[company] = mark
 
-    def take(self) -> Mapping[Company, Watermark] | None:
-        """All watermarks, None when no change was acknowledged since they were taken last."""
-        if not self._has_moved:
-            return None
-        self._has_moved = False
+    @property
+    def known(self) -> Mapping[Company, Watermark]:
+        """All watermarks."""
         return self._known.copy()
+
+    def forget(self, company: Company) -> None:
+        """Drop the watermark of a company that is not in the database any more."""
+        self._known.pop(company, None)
+
+    def take(self) -> Mapping[Company, Watermark]:
+        """The watermarks that were acknowledged since they were taken last."""
+        taken: dict[Company, Watermark] = {}
+        while self._moved:
+            company = self._moved.pop()
+            # read after it was taken: a change that comes in between moves it again
+            mark = self._known.get(company)
+            if mark is not None:
+                taken[company] = mark
+        return taken
+
+    def put_back(self, companies: Iterable[Company]) -> None:
+        """Let watermarks be taken again that could not be saved."""
+        self._moved.update(companies)

@@ -8,7 +8,7 @@ Rows were checked, derived and numbered in the source, so they are written as th
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -19,14 +19,10 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.sql.copying import Whole
-from comptoir.sql.prepared import Statement
-from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps
-from comptoir.store.ledger import Ledger
 from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
 from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
 from comptoir.transfer import Progress
+from comptoir.transfer.delete import drop_rows, dropping
 from comptoir.transfer.snapshot import (
     CHANGES,
     LOOKUP,
@@ -35,6 +31,7 @@ from comptoir.transfer.snapshot import (
     Snapshot,
     open_snapshot,
 )
+from comptoir.transfer.steps import CopyStep, TablePart, copy_unit
 
 ROUNDS = 10
 """How often a copy follows a source that changes meanwhile before it gives up."""
@@ -117,32 +114,6 @@ async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapsho
     return await ours.change(company_id, number) != await theirs.change(company_id, number)
 
 
-class TablePart(msgspec.Struct, frozen=True):
-    """The rows of a table that a step drops, by their keys, and then adds.
-
-    With `clears`, rows that have a unique value of a row to add are dropped first.
-    """
-
-    table: str
-    drops: Sequence[Row] = ()
-    rows: Sequence[Row] = ()
-    clears: bool = False
-
-
-class CopyStep(msgspec.Struct, frozen=True):
-    """A step of a copy, from one mark to the next; None where there is no mark.
-
-    `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
-    """
-
-    company_id: str
-    was: CopyMark | None
-    then: CopyMark | None
-    parts: Sequence[TablePart] = ()
-    opens: Row | None = None
-    reopens: bool = False
-
-
 class _Run:
     """The copy of one company."""
 
@@ -206,26 +177,10 @@ class _Run:
 
     async def _drop(self) -> None:
         """Drop the rows of an unfinished copy, if there is one."""
-        if self._stored_mark is None:
-            return
-        # without an incarnation, so that no run resumes from the rows that are left
-        dropping = msgspec.structs.replace(self._mark, incarnation="")
-        done = 0
-        while parts := await self._leftovers():
-            await self._step(dropping, *parts)
-            done += sum(len(part.drops) for part in parts)
-            self._progress("dropping the unfinished copy", done, 0)
-
-    async def _leftovers(self) -> list[TablePart]:
-        """Some rows of each table of an unfinished copy, to drop."""
-        parts: list[TablePart] = []
-        # closed before rows are dropped: SQLite's write-ahead log grows during a long read
-        async with open_snapshot(self._target) as theirs:
-            for table in theirs.tables:
-                async with aclosing(theirs.rows(table, self._id)) as slices:
-                    rows: list[Row] = await anext(slices, [])
-                    parts.append(TablePart(table, [theirs.key(table, row) for row in rows]))
-        return [part for part in parts if part.drops]
+        if self._stored_mark is not None:
+            mark = dropping(self._mark.holder)
+            await self._step(mark)
+            await drop_rows(self._target, self._id, mark, self._progress)
 
     async def _copy_all(self, ours: Snapshot) -> None:
         """Copy the rows of each table after the last one that the target has."""
@@ -412,42 +367,3 @@ def _apart(
     more = [row for each, row in found.items() if other.get(each) != row]
     less = [each for each, row in other.items() if found.get(each) != row]
     return more, less
-
-
-def copy_unit(
-    step: CopyStep, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], None]:
-    """The unit of work of a step; raises `OperatorError` unless the stored mark is `step.was`."""
-    ledger.known.clear()
-    copying, company_id = statements.copying, step.company_id
-    rows = yield copying.hold_mark.query(company_id)
-    if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
-        raise OperatorError(
-            f"another run continues this copy of the company {company_id}. Let it end."
-        )
-    if step.reopens:
-        yield copying.drop_company.query(company_id)
-    elif step.was is None and (yield copying.origin.query(company_id)):
-        raise OperatorError(f"the target has a company {company_id} already. Name another one.")
-    for part in step.parts:
-        yield from _change(company_id, part, copying.tables[part.table])
-    if step.opens is not None:
-        yield copying.add_company.query(company_id, *step.opens)
-    if step.then is None:
-        yield copying.drop_mark.query(company_id)
-    elif step.was is None:
-        yield copying.add_mark.query(company_id, *msgspec.structs.astuple(step.then))
-    elif step.then != step.was:
-        yield copying.move_mark.query(company_id, *msgspec.structs.astuple(step.then))
-
-
-def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
-    if part.drops:
-        yield whole.drop.many((company_id, *key) for key in part.drops)
-    if part.rows and part.clears:
-        for rivals in whole.rivals:
-            yield rivals.drop.many(
-                (company_id, *[row[place] for place in rivals.places]) for row in part.rows
-            )
-    if part.rows:
-        yield whole.add.many((company_id, *row) for row in part.rows)

@@ -77,6 +77,8 @@ def _load_unit(
 def _load(
     plan: LoadPlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Loaded]:
+    # rows that change nothing would leave a mark in a company that is being deleted
+    ledger.need_company()
     loaded = Loaded()
     for rows in plan.parts:
         yield from _Part(plan, rows, statements, ledger, loaded).write()

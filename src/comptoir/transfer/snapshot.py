@@ -29,8 +29,8 @@ class Origin(msgspec.Struct, frozen=True):
 class CopyMark(msgspec.Struct, frozen=True):
     """The progress of an unfinished copy.
 
-    `incarnation` is that of the source, blank while an abandoned copy is dropped. Changes of the
-    source after `number` are not copied yet. `holder` identifies the run that copies.
+    `incarnation` is that of the source, blank while a copy or a company is being dropped. Changes
+    of the source after `number` are not copied yet. `holder` identifies the run that copies.
     """
 
     incarnation: str
@@ -45,6 +45,11 @@ class Snapshot:
         self._connection = connection
         self._statements = statements
         self._copying = statements.copying
+
+    @property
+    def leftovers(self) -> Sequence[str]:
+        """All tables with rows of a company, without its own row, in the order to drop them in."""
+        return tuple(self._copying.leftovers)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -71,6 +76,11 @@ class Snapshot:
         """The number of rows of a company."""
         rows = await self._connection.fetch(self._copying.tables[table].count.query(company_id))
         return int(rows[0][0])
+
+    async def left(self, table: str, company_id: str) -> int:
+        """The number of rows of a company in one of the tables of `leftovers`."""
+        query = self._copying.leftovers[table].count.query(company_id)
+        return int((await self._connection.fetch(query))[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:
         """The highest key, None when there are no rows."""

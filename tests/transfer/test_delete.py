@@ -1,0 +1,440 @@
+"""`comptoir company delete`: what goes, what stays, and what interrupts it."""
+
+import asyncio
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+from itertools import count
+
+import msgspec
+import pytest
+
+from comptoir.app import open_store
+from comptoir.config import Settings
+from comptoir.errors import COMPANY_NOT_FOUND, OperatorError, Refusal
+from comptoir.store import store
+from comptoir.store.watermark_file import LOCK_NAME, NAME
+from comptoir.transfer import Progress, delete
+from comptoir.transfer.delete import delete_companies
+from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS
+from conftest import stock
+from support.client import Client, page, record
+from support.command import COMPANY, OTHER_COMPANY, Command
+from support.databases import ON_SQLITE, run_sql
+from support.office import Company
+from support.patience import until
+from support.repeats import repeatable
+from support.samples import SAMPLES
+from support.server import Server
+from support.service import Service
+from transfer.pair import Pair, Stopped, rows_of
+
+AGENTS = "shippingAgentsExt"
+SEARCHED = "itemsExt"
+UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
+RESUMES = "comptoir: interrupted. The same command resumes.\n"
+
+
+@pytest.fixture
+def service_over(ready: Command) -> Iterator[Service]:
+    """A service within this process over the database of the command."""
+    with Service(lambda *_: ready.url, ready.folder) as service:
+        yield service
+
+
+@pytest.fixture
+def company(service_over: Service) -> Company:
+    """A company that has rows in every table."""
+    return filled(service_over.new_company("Doomed"))
+
+
+def filled(company: Company) -> Company:
+    """A company with samples, a repeatable write, an unfinished load and documents."""
+    stock(company)
+    items = [{"number": f"N{at}", "displayName": "Lamp"} for at in range(DROPPED_DOCUMENTS + 10)]
+    company.load(SEARCHED, *items)
+    company.catch_up(SEARCHED)
+    record(company.post(AGENTS, {"code": "R"}, repeatable()), 201)
+    company.office.begin_load(company.stored, "customersExt", [{"number": "L1"}])
+    return company
+
+
+def rows_left(command: Command, company: Company) -> dict[str, int]:
+    """The tables in which a company has rows, and how many."""
+    found = rows_of(command.url, company)
+    return {table: len(rows) for table, rows in found.items() if rows}
+
+
+def marks_left(command: Command) -> list[tuple[object, ...]]:
+    """The companies that a copy or a deletion holds."""
+    return run_sql(command.url, "SELECT company_id FROM copies")
+
+
+def delete_here(command: Command, company_id: str, listener: Progress) -> None:
+    """Delete a company within this process, with a listener."""
+
+    async def work() -> None:
+        opened = open_store(Settings(database=command.url))
+        try:
+            await delete_companies(opened, [company_id], listener)
+        finally:
+            await opened.close()
+
+    asyncio.run(work())
+
+
+def stop(*_: object) -> None:
+    raise Stopped
+
+
+def finds(company: Company, word: str) -> int:
+    """How many items a search finds."""
+    return len(page(company.get(SEARCHED, {"$search": word})).value)
+
+
+def test_everything_of_a_company_goes_and_others_stay(
+    ready: Command, service_over: Service, company: Company
+) -> None:
+    other = filled(service_over.new_company("Kept"))
+    before = rows_of(ready.url, other)
+    assert len(rows_left(ready, company)) == len(before) - 1, "no rows in a table but copies"
+    lamps = finds(other, "lamp")
+
+    printed = ready.done("company", "delete", company.id.upper(), company.id, "--yes").out
+
+    assert printed == f"Doomed {company.id}: deleted\n"
+    assert company.get(AGENTS).status_code == 404
+    assert company.post(AGENTS, {"code": "B"}).status_code == 404
+    assert rows_left(ready, company) == {}
+    assert marks_left(ready) == []
+    assert company.id not in ready.done("company", "list").out
+    assert rows_of(ready.url, other) == before
+    assert finds(other, "lamp") == lamps > 0
+    assert other.post(AGENTS, {"code": "B"}).status_code == 201
+
+
+def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
+    ready: Command, service_over: Service, company: Company
+) -> None:
+    made = company.post(AGENTS, {"code": "A"})
+    ready.done("company", "delete", company.id, "--yes")
+    ready.done("company", "create", "Again", "--id", company.id)
+
+    assert finds(company, "lamp") == 0
+    company.load(SEARCHED, {"number": "1", "displayName": "Desk lamp"})
+    company.catch_up(SEARCHED)
+    assert finds(company, "lamp") == 1
+    old = str(record(made, 201)["@odata.etag"])
+    again = record(company.post(AGENTS, {"code": "A"}), 201)
+    assert again["@odata.etag"] != old
+    assert len(company.changes()) == 2
+    assert service_over.client.get(f"companies({company.id})").json()["name"] == "Again"
+
+
+@ON_SQLITE
+def test_the_index_of_searches_keeps_no_entries(ready: Command, company: Company) -> None:
+    """On PostgreSQL the index is one over the documents themselves."""
+    entries = "SELECT rowid FROM search_index WHERE search_index MATCH 'lam'"
+    assert len(run_sql(ready.url, entries)) == DROPPED_DOCUMENTS + 10
+
+    ready.done("company", "delete", company.id, "--yes")
+
+    assert run_sql(ready.url, entries) == []
+
+
+def test_several_are_deleted_at_once(ready: Command) -> None:
+    ready.done("company", "delete", COMPANY, OTHER_COMPANY, "--yes")
+
+    assert ready.done("company", "list").out == ""
+
+
+def test_another_process_serves_404_when_the_command_has_ended(
+    ready: Command, company: Company
+) -> None:
+    settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
+    with Server(settings, ready.folder) as server:
+        root = f"{server.client.root}/companies({company.id})"
+        there = Client(server.client.carrier, root, server.client.token)
+        path = f"{AGENTS}({record(there.post(AGENTS, {'code': 'S'}), 201)['id']})"
+        ready.done("company", "delete", company.id, "--yes")
+
+        for answer in (
+            there.get(AGENTS),
+            there.get(path),
+            there.patch(path, {"name": "New"}, "*"),
+            there.delete(path, "*"),
+            there.post(AGENTS, {"code": "T"}),
+        ):
+            assert answer.status_code == 404
+            assert company.id in answer.json()["error"]["message"]
+        assert company.id not in server.client.get("companies").text
+        server.ask_to_stop()
+        server.wait()
+    assert rows_left(ready, company) == {}
+
+
+def test_wherever_it_is_interrupted_the_same_command_resumes(
+    ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run is interrupted after its first step, until none is left."""
+    for module in (delete, store):
+        monkeypatch.setattr(module, "KNOWN_SECONDS", 0.0)
+    company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
+    before = rows_of(ready.url, kept)
+    left = sum(rows_left(ready, company).values())
+    for steps in count(1):
+        try:
+            delete_here(ready, company.id, stop)
+        except Stopped:
+            assert rows_left(ready, company)["copies"] == 1
+            fewer = sum(rows_left(ready, company).values())
+            assert fewer < left
+            left = fewer
+            assert company.get(AGENTS).status_code == 404
+            fault = ready.fault("company", "create", "Other", "--id", company.id)
+            assert f"`comptoir company delete {company.id}`" in fault
+        else:
+            # a step for each kind, and two for the documents
+            assert steps > len(SAMPLES) + 2
+            break
+    assert rows_left(ready, company) == {}
+    assert rows_of(ready.url, kept) == before
+    assert finds(kept, "lamp") == DROPPED_DOCUMENTS + 10
+
+
+def test_many_rows_are_dropped_in_several_steps(ready: Command, service_over: Service) -> None:
+    company = service_over.new_company()
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(DROPPED_ROWS + 10)))
+    told: list[tuple[str, int, int]] = []
+
+    delete_here(ready, company.id, lambda *progress: told.append(progress))
+
+    total = DROPPED_ROWS + 10
+    steps = [each[1:] for each in told if each[0] == "dropping customersExt"]
+    assert steps == [(DROPPED_ROWS, total), (total, total)]
+    assert rows_left(ready, company) == {}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_killed_is_finished_by_the_same_command(
+    ready: Command, company: Company, number: int
+) -> None:
+    with ready.started("company", "delete", OTHER_COMPANY, company.id, "--yes") as process:
+        # it waits then for as long as services know a company
+        until(lambda: len(marks_left(ready)) == 2 or None, "companies that are being deleted")
+        os.kill(process.pid, number)
+        assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
+        said = process.stderr.read().decode()
+    assert said == ("" if number == signal.SIGKILL else RESUMES)
+    assert ready.done("company", "list").out == f"Test {COMPANY}\n"
+
+    printed = ready.done("company", "delete", OTHER_COMPANY, company.id, "--yes").out
+
+    assert printed == f"{OTHER_COMPANY}: deleted\n{company.id}: deleted\n"
+    assert rows_left(ready, company) == {}
+    assert marks_left(ready) == []
+    assert f"there is no company {company.id}" in ready.fault("company", "delete", company.id)
+
+
+def during(command: Command, company: Company, work: Callable[[], object]) -> None:
+    """Delete a company, and do something beside it when the first rows were dropped."""
+    left = 1
+
+    def listen(*_: object) -> None:
+        nonlocal left
+        if left:
+            left -= 1
+            with ThreadPoolExecutor(1) as thread:
+                # another thread, since what is done may run an event loop of its own
+                thread.submit(work).result()
+
+    delete_here(command, company.id, listen)
+
+
+def test_of_two_deletions_at_once_the_later_one_goes_on(ready: Command, company: Company) -> None:
+    def overtake() -> None:
+        delete_here(ready, company.id, lambda *_: None)
+
+    with pytest.raises(OperatorError, match="another command deletes the company"):
+        during(ready, company, overtake)
+    assert rows_left(ready, company) == {}
+
+
+def test_what_loads_into_a_company_meanwhile_is_refused(ready: Command, company: Company) -> None:
+    """Even rows that change nothing, which would leave a mark of the load."""
+    refused: list[str] = []
+
+    def load() -> None:
+        office = company.office
+        for begins in (office.begin_load, office.load):
+            with pytest.raises(Refusal) as refusal:
+                begins(company.stored, "customersExt", [{"number": "L1"}])
+            refused.append(refusal.value.kind.code)
+
+    during(ready, company, load)
+
+    assert refused == [COMPANY_NOT_FOUND.code] * 2
+    assert rows_left(ready, company) == {}
+
+
+def test_an_unfinished_copy_is_deleted(pair: Pair) -> None:
+    company = stock(pair.source.new_company())
+    pair.stopped_at(company, "comparing")
+    assert pair.copied_so_far(company, "contactsExt")
+    there = Command(pair.command.folder, pair.urls[1])
+
+    there.done("company", "delete", company.id, "--yes")
+
+    assert rows_left(there, company) == {}
+    assert pair.copied(company)
+    pair.assert_same(company)
+
+
+def test_a_copy_that_begins_again_leaves_no_documents_of_the_one_before(pair: Pair) -> None:
+    company = stock(pair.source.new_company())
+    pair.copied(company)
+    there = pair.there(company)
+    there.catch_up(SEARCHED)
+    company.load(SEARCHED, {"number": "NEW", "displayName": "New"})
+    pair.stopped_at(company, "comparing")
+    assert rows_left(Command(pair.command.folder, pair.urls[1]), company)["search_documents"]
+
+    pair.stopped_at(company, "copying contactsExt", anew=True)
+
+    left = rows_left(Command(pair.command.folder, pair.urls[1]), company)
+    assert left.keys().isdisjoint({"search_documents", "search_marks"})
+    pair.copied(company)
+    pair.assert_same(company)
+
+
+def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: Pair) -> None:
+    company = stock(pair.source.new_company())
+    pair.copied(company)
+    there = Command(pair.command.folder, pair.urls[1])
+    with pytest.raises(Stopped):
+        delete_here(there, company.id, stop)
+
+    assert "or one that was being dropped" in pair.fault(company)
+    pair.copied(company, "--anew")
+    pair.assert_same(company)
+
+
+def test_its_watermark_goes_and_does_not_come_back(ready: Command, service_over: Service) -> None:
+    path = ready.folder / "keys" / NAME
+
+    def kept() -> dict[str, dict[str, tuple[int, str]]]:
+        content = path.read_bytes() if path.exists() else b"{}"
+        return msgspec.json.decode(content, type=dict[str, dict[str, tuple[int, str]]])
+
+    settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
+    with Server(settings, ready.folder) as server:
+        root = server.client.root
+        clients = {
+            each: Client(server.client.carrier, f"{root}/companies({each})", server.client.token)
+            for each in (COMPANY, OTHER_COMPANY)
+        }
+        for client in clients.values():
+            record(client.post(AGENTS, {"code": "A"}), 201)
+        until(lambda: len(kept()) == 2 or None, "watermarks of both")
+        ready.done("company", "delete", COMPANY, "--yes")
+        assert set(kept()) == {OTHER_COMPANY}
+
+        record(clients[OTHER_COMPANY].post(AGENTS, {"code": "B"}), 201)
+        server.ask_to_stop()
+        server.wait()
+    assert [number for number, _ in kept()[OTHER_COMPANY].values()] == [2]
+    assert set(kept()) == {OTHER_COMPANY}
+    with Server(settings, ready.folder) as server:
+        assert COMPANY not in server.client.get("companies").text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "Missing argument 'ID…'"),
+        (["17", "--yes"], "'17' is not a company's id"),
+        ([UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
+        ([COMPANY, UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
+        ([COMPANY], "Give --yes to delete without a question"),
+        ([COMPANY, "--yes", "--database", "sqlite:///none.db"], "there is no database none.db"),
+    ],
+)
+def test_what_is_not_to_be_deleted_is_refused_as_a_whole(
+    ready: Command, monkeypatch: pytest.MonkeyPatch, arguments: list[str], reason: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+
+    assert reason in ready.fault("company", "delete", *arguments)
+    assert len(ready.done("company", "list").out.splitlines()) == 2
+    assert not (ready.folder / "none.db").exists()
+
+
+def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
+    """The status of a deletion on a terminal on which a text is typed, and what it prints."""
+    control, terminal = pty.openpty()
+    try:
+        with subprocess.Popen(
+            command.arguments("company", "delete", *arguments),
+            env=command.environment,
+            cwd=command.folder,
+            stdin=terminal,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            os.write(control, text.encode())
+            out, err = process.communicate()
+            return process.returncode, out.decode(), err.decode()
+    finally:
+        os.close(control)
+        os.close(terminal)
+
+
+@ON_SQLITE
+def test_a_terminal_asks_for_the_name(ready: Command) -> None:
+    """What is asked proves nothing about the database."""
+    status, out, err = typed(ready, "test\n", COMPANY)
+    assert (status, out) == (1, "")
+    assert f"Delete Test {COMPANY} for good? Type its name" in err
+    assert "comptoir: this is not the name of the company. Nothing was deleted." in err
+
+    status, out, _ = typed(ready, "Test\nOther\n", COMPANY, OTHER_COMPANY)
+    assert status == 0
+    assert out == f"Test {COMPANY}: deleted\nOther {OTHER_COMPANY}: deleted\n"
+
+
+@ON_SQLITE
+def test_a_terminal_asks_for_the_id_of_what_was_interrupted(
+    ready: Command, company: Company
+) -> None:
+    """What is asked proves nothing about the database."""
+    with pytest.raises(Stopped):
+        delete_here(ready, company.id, stop)
+
+    status, out, err = typed(ready, f"{company.id}\n", company.id)
+
+    assert (status, out) == (0, f"{company.id}: deleted\n")
+    assert "whose deletion or copy is unfinished" in err
+
+
+@ON_SQLITE
+def test_a_file_of_watermarks_that_cannot_be_written_costs_a_warning(
+    ready: Command, service_over: Service
+) -> None:
+    """The file lies beside every database alike."""
+    root = f"{service_over.client.root}/companies({COMPANY})"
+    client = Client(service_over, root, service_over.client.token)
+    with Service(lambda *_: ready.url, ready.folder) as service:
+        there = Client(service, root, service.client.token)
+        record(there.post(AGENTS, {"code": "A"}), 201)
+    lock = ready.folder / "keys" / LOCK_NAME
+    lock.unlink()
+    lock.mkdir()
+
+    result = ready.done("company", "delete", COMPANY, "--yes")
+
+    assert f"{NAME} cannot be written" in result.err
+    assert client.get(AGENTS).status_code == 404
