@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
+from comptoir.auth import Authenticator, TokenVerifier, load_keys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Model
@@ -43,12 +43,6 @@ def open_store(settings: Settings, model: Model = MODEL, noted: Noted = lambda _
     if is_postgres(settings.database):
         return PostgresStore(settings, model, noted)
     return SqliteStore(settings, model)
-
-
-def token_issuer(settings: Settings) -> TokenIssuer:
-    """What signs tokens, with a key that is made on first use."""
-    keys = load_keys(Path(settings.keys))
-    return TokenIssuer(keys.signing, settings.token_issuer, settings.token_audience)
 
 
 class Application:

@@ -19,7 +19,8 @@ from importlib import import_module
 STREAMS = 3
 
 IMPORTED = (
-    "comptoir.cli",
+    "comptoir.cli.main",
+    "comptoir.cli.serve",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
