@@ -11,8 +11,9 @@ import pytest
 
 from cli.command import Command
 from comptoir.catalog import MODEL
+from comptoir.sql.postgres_statements import postgres_statements
 from comptoir.sql.prepared import Kept, Prepared, Staging
-from comptoir.sql.statements import Statements, postgres_statements
+from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import STAGED

@@ -29,7 +29,13 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.cli.serve:_sample_company": "only a quickstart makes a sample company",
     "comptoir.cli.serve:_serve": "only a quickstart prints what to paste",
     "comptoir.cli.token:token": "only a token for a company needs the store",
+    "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.request.tabular.columnar:read_parquet": "Parquet is optional",
+    "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.postgres.migrating:_bring_up_to_date": "a current schema does without Alembic",
+    "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
 ANY_TYPES: Mapping[str, str] = {}
 

@@ -1,5 +1,6 @@
 """Commands whose help fits the terminal: its lines wrap between words, at any width."""
 
+import gc
 import shutil
 from collections.abc import Iterator, Sequence
 from pkgutil import resolve_name
@@ -99,6 +100,9 @@ class Command(TyperCommand):
     @override
     def invoke(self, ctx: object) -> object:
         interrupt.raise_again()
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         return super().invoke(_context(ctx))
 
 

@@ -11,7 +11,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.target import Company
-from comptoir.sql.statements import postgres_statements
+from comptoir.sql.postgres_statements import postgres_statements
 from comptoir.store.condition import Condition
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
@@ -21,12 +21,12 @@ from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.readiness import READINESS, check_readiness
-from comptoir.store.postgres.replica import REACH_SECONDS, Noted, Replica, System, system_of
+from comptoir.store.postgres.replica import REACH_SECONDS, Replica, System, system_of
 from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.stock import Stock
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Reads, Renewed
+from comptoir.store.protocol import Noted, Reads, Renewed
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
 from comptoir.store.urls import shown
