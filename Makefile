@@ -17,15 +17,15 @@ NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: .venv/.run ## make .venv with the locked dependencies and the package; nothing when up to date
+install: .venv/.run ## create .venv with the locked dependencies and the package, if not up to date
 
 serve: .venv/.run ## serve on 127.0.0.1:8080, with a sample company in ./data on first use
 	@$(BIN)/comptoir serve --quickstart $(ARGS)
 
-test: .venv/.test $(NODE) ## the whole suite, on all cores (make test ARGS='-k etag' for a part)
+test: .venv/.test $(NODE) ## run the whole suite, on all cores (make test ARGS='-k etag' for a part)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal $(ARGS)
 
-check: .venv/.check ## formatter, linter, type checker, house rules
+check: .venv/.check ## run the formatter, linter, type checker and house rules
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
@@ -35,18 +35,18 @@ format: .venv/.check ## format the sources, sort their imports, and fix what the
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format --quiet .
 
-coverage: .venv/.test $(NODE) ## the whole suite, and the lines that it does not reach
+coverage: .venv/.test $(NODE) ## run the whole suite, and list the lines that it does not reach
 	@$(BIN)/coverage run -m pytest $(ARGS)
 	@$(BIN)/coverage report
 
-bench: .venv/.test ## the benchmark, with its figures as a table
+bench: .venv/.test ## run the benchmark, and print its figures as a table
 	@PYTHONPATH=tests $(BIN)/python bench/run.py $(ARGS)
 
-docs: .venv/.run ## generate docs/reference anew
+docs: .venv/.run ## generate docs/reference
 	@$(BIN)/python tools/reference.py docs/reference
 
-migration: .venv/.check ## generate a migration: make migration NAME='add the kind vendor'
-	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the kind vendor'" >&2; exit 1; }
+migration: .venv/.check ## generate a migration: make migration NAME='add the entity type vendor'
+	@test -n "$(NAME)" || { echo "say what it does: make migration NAME='add the entity type vendor'" >&2; exit 1; }
 	@$(BIN)/python tools/new_migration.py "$(NAME)"
 	@$(BIN)/ruff format --quiet src/comptoir/store/migrations/versions
 
@@ -55,7 +55,7 @@ LOCK := $(BIN)/uv pip compile --no-config --quiet --universal --python-version 3
 	--generate-hashes --custom-compile-command 'make lock' \
 	--constraints requirements/constraints.txt $(ARGS)
 
-lock: .venv/.check ## pin the dependencies anew (make lock ARGS=--upgrade for the latest releases)
+lock: .venv/.check ## pin the dependencies again (make lock ARGS=--upgrade for the latest releases)
 	@$(LOCK) pyproject.toml --output-file requirements/run.txt
 	@$(LOCK) --group build --constraints requirements/run.txt --output-file requirements/build.txt
 	@$(LOCK) --group test --constraints requirements/run.txt --constraints requirements/build.txt \
@@ -64,7 +64,7 @@ lock: .venv/.check ## pin the dependencies anew (make lock ARGS=--upgrade for th
 		--constraints requirements/test.txt --output-file requirements/check.txt
 	@$(if $(NODE),npm --prefix tests/clients install --package-lock-only --silent)
 
-clean: ## remove what was installed or generated; ./data stays
+clean: ## remove installed and generated files, except ./data
 	rm -rf .venv .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 	find bench docs src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 

@@ -514,7 +514,11 @@ def test_the_metadata_says_what_can_be_aggregated(service: Service) -> None:
     def find(node: object) -> list[dict[str, object]]:
         if not isinstance(node, dict):
             return []
-        own = [node["@Aggregation.ApplySupported"]] if "@Aggregation.ApplySupported" in node else []
+        own = (
+            [node["@Org.OData.Aggregation.V1.ApplySupported"]]
+            if "@Org.OData.Aggregation.V1.ApplySupported" in node
+            else []
+        )
         return own + [each for held in node.values() for each in find(held)]
 
     supported = find(document)

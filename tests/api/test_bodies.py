@@ -310,6 +310,7 @@ def test_control_information_is_ignored(own_stock: Company) -> None:
         "application/json; charset=utf-16",
         "application/json;odata=verbose;charset=latin-1",
         "application/json;charset=utf-8;charset=latin-1",
+        "application/json;q=0.5;charset=latin-1",
         "application/json;IEEE754Compatible=perhaps",
     ],
 )
@@ -335,7 +336,7 @@ def test_a_body_that_is_not_declared_as_json_in_utf_8_is_415(media: str, kept: C
         "application/json;odata.metadata=minimal;IEEE754Compatible=false",
         "application/json;odata=verbose",
         "application/json;odata=verbose;charset=utf-8",
-        "application/json; odata.metadata=light; x",
+        "application/json; odata=light; x; q=0.5",
         'application/json;profile="urn:x;charset=latin-1"',
     ],
 )

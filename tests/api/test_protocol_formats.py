@@ -239,8 +239,8 @@ def test_a_text_that_is_no_decimal_is_400(
 @pytest.mark.parametrize(
     "media",
     [
-        "application/json;odata=verbose",
         "application/json;odata.metadata=some",
+        "application/json;odata=verbose;odata.metadata=some",
         "application/json;IEEE754Compatible=yes",
         "application/json, application/json",
         'application/json;charset="utf-8',

@@ -48,17 +48,22 @@ def dumped(folder: Path) -> dict[str, bytes]:
 def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
     """What a command shows on a terminal, and what it prints into a pipe beside it."""
     terminal, errors = pty.openpty()
-    with os.fdopen(terminal, "rb", buffering=0) as shown:
-        done = subprocess.run(
+    with (
+        os.fdopen(terminal, "rb", buffering=0) as shown,
+        subprocess.Popen(
             command.arguments(*arguments),
             env=command.environment,
             cwd=command.folder,
             stdout=subprocess.PIPE,
             stderr=errors,
-            check=True,
-        )
+        ) as process,
+    ):
         os.close(errors)
-        return b"".join(chunks_of(shown)).decode(), done.stdout.decode()
+        # read while it runs: a terminal that nobody reads blocks the command
+        written = b"".join(chunks_of(shown)).decode()
+        printed, _ = process.communicate()
+        assert process.returncode == 0
+        return written, printed.decode()
 
 
 def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:

@@ -70,8 +70,8 @@ def test_a_group_without_a_command_shows_its_help_and_fails(
 ) -> None:
     result = command.here(*path)
     assert result.status == 2
-    assert result.out == ""
-    assert result.err == command.done(*path, "--help").out
+    assert result.err == ""
+    assert result.out == command.done(*path, "--help").out
 
 
 @pytest.mark.parametrize(

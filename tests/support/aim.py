@@ -8,7 +8,7 @@ from support.batches import Entry
 from support.client import Query
 from support.evaluator import Operand, Scope
 from support.model import ANY, KINDS, Address, CompanyModel, Guard, Sent, Values, Write
-from support.moves import CODES, IDS, Move
+from support.moves import CODES, IDS, IN_BODY, TAG, Move
 from support.moves import Query as Question
 from support.repeats import repeatable
 from support.samples import UNKNOWN
@@ -90,18 +90,31 @@ class Aim:
         if move.method == "POST":
             address = str(move.body.get(KINDS[move.resource].key, "")).lower()
         found = self._model.find(move.resource, address)
+        version = 0 if found is None else found.version
+        body, in_body = self._body(move, version)
         return Write(
             move.method,
             move.resource,
-            move.body,
+            body,
             address,
-            self._guard(move, 0 if found is None else found.version),
+            self._guard(move, version),
             move.must_not_exist,
             f"repeat {next(self._numbers)}" if repeats else "",
+            in_body,
         )
 
+    def _body(self, move: Move, version: int) -> tuple[Sent, Guard]:
+        """The body of a move, and the versions whose tag it carries."""
+        if not move.guard.endswith(IN_BODY) or move.method == "DELETE":
+            return move.body, frozenset() if TAG in move.body else None
+        is_stale = move.guard.startswith("stale")
+        versions = self.tags.stale(version) if is_stale else frozenset({version} - {0})
+        return {**move.body, TAG: self.tags.header(versions)}, versions
+
     def _guard(self, move: Move, version: int) -> Guard:
-        if move.guard == "none" or (move.must_not_exist and move.guard != "both"):
+        if move.guard == "none" or move.guard.endswith(IN_BODY):
+            return None
+        if move.must_not_exist and move.guard != "both":
             return None
         if move.guard == "*":
             return ANY

@@ -79,7 +79,10 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Write:
-    """A request that writes, in the model's own terms: versions instead of tags."""
+    """A request that writes, in the model's own terms: versions instead of tags.
+
+    `guard` is what its header asks for, `in_body` what the tag in its body does.
+    """
 
     method: str
     resource: str
@@ -88,6 +91,14 @@ class Write:
     guard: Guard = None
     must_not_exist: bool = False
     repeat: str = ""
+    in_body: Guard = None
+
+    @property
+    def precondition(self) -> Guard:
+        """What the record must be: an update without a header is guarded by its body."""
+        if self.guard is None and self.method in ("PATCH", "PUT") and not self.must_not_exist:
+            return self.in_body
+        return self.guard
 
 
 @dataclass(frozen=True)
@@ -207,7 +218,7 @@ class CompanyModel:
         found = self.find(write.resource, write.address)
         if found is None:
             return NOT_FOUND
-        if not _allows(write.guard, found):
+        if not _allows(write.precondition, found):
             return CHANGED
         return self._delete(kind, found) if write.method == "DELETE" else self._change(write, found)
 
@@ -307,10 +318,10 @@ class CompanyModel:
 
 
 def _refused_at_once(write: Write) -> Refused | None:
-    """What is wrong with the headers of a write."""
+    """What is wrong with the precondition of a write."""
     if write.method == "POST" and not KINDS[write.resource].guarded_create:
         return None
-    if write.guard is None and not write.must_not_exist:
+    if write.precondition is None and not write.must_not_exist:
         return UNGUARDED
     if write.method != "POST" and write.guard is not None and write.must_not_exist:
         return CHANGED

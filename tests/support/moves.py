@@ -53,16 +53,27 @@ VALUES: Mapping[str, Mapping[str, Sequence[object]]] = {
 }
 """Resource to field to the values that bodies give it, one of no value among them or not."""
 
+TAG = "@odata.etag"
+
 FLAWS: Sequence[Sent] = (
     {"nme": "x"},
     {"id": 5, "code": 5},
     {"name": None, "displayName": None, "description": None},
-    {"@odata.etag": 'W/"x"', "x@odata.type": "#x"},
+    {TAG: 'W/"x"', "x@odata.type": "#x"},
 )
-"""What is added to a body; the last one is no flaw, since control information is ignored."""
+"""What is added to a body; the last one is no flaw, since control information is ignored.
+
+Its tag, which no record has, counts alone where an update has no header.
+"""
 
 PICKS = st.integers(0, 9)
-GUARDS = st.sampled_from(["current", "current", "current", "*", "*", "both", "stale", "none"])
+IN_BODY = " in body"
+GUARDS = st.sampled_from(
+    [
+        *("current", "current", "current", "*", "*", "both", "stale", "none"),
+        *(f"current{IN_BODY}", f"stale{IN_BODY}"),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class Move:
     """A write that is still to be aimed.
 
     `pick` chooses among the records that are there or were, by their key or by a unique rule;
-    `guard` says how its `If-Match` stands to the record's tag.
+    `guard` says how its `If-Match`, or the tag in its body, relates to the record's tag.
     """
 
     method: str

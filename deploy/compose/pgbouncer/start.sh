@@ -1,4 +1,4 @@
-# Writes PgBouncer's settings, and runs it in front of the database at $PGHOST.
+# Writes PgBouncer's settings and starts it for the database at $PGHOST.
 set -eu
 
 folder=$(mktemp -d)

@@ -1,5 +1,5 @@
-# Run once, when the primary's data have been made: the service's role and its database, the role
-# that the standby copies by, and the slot that keeps for it what it has not fetched yet.
+# Runs once, when the primary's data folder has been created. Creates the service's role and database, the
+# replication role of the standby, and the slot that retains the changes which the standby has not fetched yet.
 set -eu
 
 psql --quiet --no-psqlrc --username=postgres --set=ON_ERROR_STOP=1 \

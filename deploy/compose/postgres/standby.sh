@@ -1,4 +1,4 @@
-# Copies the primary at $PGHOST the first time, and follows it from then on.
+# Copies the primary at $PGHOST on the first start, then follows it by streaming replication.
 set -eu
 
 if [ ! -s "$PGDATA/PG_VERSION" ]; then

@@ -129,7 +129,7 @@ class Group(TyperGroup):
     def parse_args(self, ctx: object, args: list[str]) -> list[str]:
         context = _context(ctx)
         if not args and not context.resilient_parsing:
-            typer.echo(self.get_help(context), err=True)
+            typer.echo(self.get_help(context))
             raise typer.Exit(USAGE_ERROR)
         return super().parse_args(context, args)
 

@@ -132,23 +132,20 @@ def encode(headers: list[Header], body: Body, coding: Coding) -> Body:
     if not isinstance(body, bytes):
         return _compressed(body, compressor)
     if len(body) > SLICE:
-        return _compressed(_slices(body), compressor)
+        return _compressed(_once(body), compressor)
     return compressor.piece(body) + compressor.end()
 
 
 async def _compressed(body: Pieces, compressor: Compressor) -> Pieces:
     async with aclosing(body):
         async for piece in body:
-            if len(piece) > SLICE:
-                async for some in _slices(piece):
-                    yield compressor.piece(some)
-            elif piece:
-                yield compressor.piece(piece)
+            for start in range(0, len(piece), SLICE):
+                if start:
+                    # other requests run between two slices
+                    await asyncio.sleep(0)
+                yield compressor.piece(piece[start : start + SLICE])
     yield compressor.end()
 
 
-async def _slices(body: bytes) -> Pieces:
-    for start in range(0, len(body), SLICE):
-        yield body[start : start + SLICE]
-        # others have their turn
-        await asyncio.sleep(0)
+async def _once(body: bytes) -> Pieces:
+    yield body

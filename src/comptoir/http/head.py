@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, Refusal
 from comptoir.http.refusing import other_version
 
-_AUTHORITY = (
-    rb"(?:\[[0-9A-Fa-f:.]+\]|\[v[0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+\]"
-    rb"|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?"
-)
+_NAME = rb"[\w.~!$&'()*+,;=-]*(?:%[0-9A-Fa-f]{2}[\w.~!$&'()*+,;=-]*)*"
+_ADDRESS = rb"\[(?:[0-9A-Fa-f:.]+|v[0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+)\]"
+_AUTHORITY = rb"(?:" + _ADDRESS + rb"|" + _NAME + rb")(?::[0-9]*)?"
 _HOST = re.compile(_AUTHORITY)
 _ABSOLUTE = re.compile(rb"https?://(?=[^:/?#])" + _AUTHORITY + rb"(?=[/?]|$)", re.IGNORECASE)
 _SHOWN = 60
@@ -22,19 +22,19 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     """
     if version not in ("1.1", "1.0"):
         raise other_version(f"HTTP/{version}")
-    host: bytes | None = None
-    for name, value in headers:
-        if name == b"host":
-            if host is not None:
-                raise _wrong_host("The request has several Host headers")
-            host = value
-        elif name == b"transfer-encoding":
-            _check_coding(version, value)
+    values = dict(headers)
+    if b"transfer-encoding" in values:
+        for name, value in headers:
+            if name == b"transfer-encoding":
+                _check_coding(version, value)
+    host = values.get(b"host")
     if host is None:
         # a client of HTTP/1.0 need not send one (RFC 9112, 3.2)
         if version == "1.1":
             raise _wrong_host("The request has no Host header")
-    elif _HOST.fullmatch(host) is None:
+    elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
+        raise _wrong_host("The request has several Host headers")
+    elif not _is_host(host):
         raise _wrong_host(f"{_text(host)!r} is not a host")
 
 
@@ -64,6 +64,11 @@ def origin_form(method: bytes, target: bytes) -> bytes:
         )
     path = target[absolute.end() :]
     return path if path.startswith(b"/") else b"/" + path
+
+
+@lru_cache(maxsize=64)
+def _is_host(value: bytes) -> bool:
+    return _HOST.fullmatch(value) is not None
 
 
 def _check_coding(version: str, value: bytes) -> None:

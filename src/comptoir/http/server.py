@@ -49,8 +49,6 @@ class Protocol(HttpToolsProtocol):
     head_limit = Settings().header_bytes
     request_seconds = Settings().request_seconds
     stall_seconds = Settings().stall_seconds
-    in_head = False
-    """Whether a request has begun to come in and its head has not ended."""
     in_body = False
     """Whether the head of a request has come in and its end has not."""
     arrived_bytes = 0
@@ -145,36 +143,24 @@ class Protocol(HttpToolsProtocol):
         if self._awaits_more():
             if self.watch is None:
                 self._watch()
-        else:
+        elif self.watch is not None:
             self._unwatch()
 
     def _awaits_more(self) -> bool:
-        return self.in_head or self.in_body or self.arrived_bytes > 0
+        if self.in_body or self.arrived_bytes:
+            return True
+        # a head that began in the same piece as the end of a request is not counted
+        return self._latest() is not None and "method" not in self.scope
 
     def _take_in(self, data: bytes | memoryview) -> None:
         if self.is_deaf:
             return
         self.arrived_bytes += len(data)
-        self._parse(data)
-        # chunks that need less than is granted grant nothing to what comes after them
-        self.arrived_bytes = max(self.arrived_bytes, 0)
-        # the parser reports no header before its end, so what has arrived counts by itself
-        if self.arrived_bytes > self.head_limit and not self.is_deaf:
-            too_large = body_overhead_too_large if self.in_body else head_too_large
-            self._refuse(too_large(self.head_limit))
-
-    def _parse(self, data: bytes | memoryview) -> None:
-        rest = data
         try:
-            while True:
-                try:
-                    self.parser.feed_data(rest)
-                except httptools.HttpParserUpgrade as offer:
-                    # what offers another protocol is read on as HTTP/1.1 (RFC 9110, 7.8)
-                    rest = rest[offer.args[0] :]
-                    self._read_on()
-                else:
-                    return
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as offer:
+                self._ignore(offer, data)
         except httptools.HttpParserCallbackError as fault:
             # a callback of ours that refuses ends the parsing with its refusal as the context
             cause = fault.__context__
@@ -182,34 +168,40 @@ class Protocol(HttpToolsProtocol):
             self._refuse(refusal, self.parser.get_method().decode())
         except httptools.HttpParserError as fault:
             self._refuse(malformed(str(fault)))
+        if self.arrived_bytes < 0:
+            # chunks that need less than is granted grant nothing to what comes after them
+            self.arrived_bytes = 0
+        # the parser reports no header before its end, so what has arrived counts by itself
+        elif self.arrived_bytes > self.head_limit and not self.is_deaf:
+            too_large = body_overhead_too_large if self.in_body else head_too_large
+            self._refuse(too_large(self.head_limit))
+
+    def _ignore(self, offer: httptools.HttpParserUpgrade | None, data: bytes | memoryview) -> None:
+        """Read as HTTP/1.1 what comes after an offer of another protocol (RFC 9110, 7.8)."""
+        while offer is not None:
+            data, offer = data[offer.args[0] :], None
+            self._read_on()
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as another:
+                offer = another
 
     def _read_on(self) -> None:
         """Go on at the body of the request whose head has been read, with a parser of its own."""
-        lines = [b"POST / HTTP/1.1"]
+        scope, lines = self.scope, [b"POST / HTTP/1.1"]
         if not self.cycle.keep_alive:
             lines.append(b"Connection: close")
-        for name, value in self.scope["headers"]:
-            if name in _FRAMING:
-                lines.append(name + b": " + value)
+        lines += [name + b": " + value for name, value in scope["headers"] if name in _FRAMING]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
         self.parser.feed_data(b"\r\n".join([*lines, b"", b""]))
-
-    @override
-    def on_message_begin(self) -> None:
-        # within a body this is the head that `_read_on` writes
-        if not self.in_body:
-            self.in_head = True
-            super().on_message_begin()
-
-    @override
-    def on_url(self, url: bytes) -> None:
-        if not self.in_body:
-            super().on_url(url)
+        # the head that was written for the parser began a request of its own
+        self.scope = scope
 
     @override
     def on_headers_complete(self) -> None:
         if self.in_body:
+            # the head that `_read_on` writes
             self.headers = []
             return
         if self.arrived_bytes > self.head_limit:
@@ -220,7 +212,7 @@ class Protocol(HttpToolsProtocol):
         if not self.url.startswith(b"/") or b"#" in self.url:
             self.url = origin_form(self.parser.get_method(), self.url)
         super().on_headers_complete()
-        self.in_head, self.in_body = False, True
+        self.in_body = True
         self.arrived_bytes = 0
         # trailers are no headers of the request (RFC 9110, 6.5.1)
         self.headers = []
@@ -241,7 +233,10 @@ class Protocol(HttpToolsProtocol):
             return
         self.in_body = False
         self.arrived_bytes = 0
-        super().on_message_complete()
+        exchange = self.cycle
+        if not exchange.response_complete:
+            exchange.more_body = False
+            exchange.message_event.set()
         # the parser takes Connection from trailers, too, and after "close" reads no further
         if self.headers and not self.parser.should_keep_alive():
             self._end_with(self.cycle)

@@ -13,18 +13,18 @@ JSON = "application/json"
 MINIMAL = "minimal"
 LEVELS = (MINIMAL, "none", "full")
 
-_UTF_8 = ("utf-8", "utf8")
-_FLAGS = ("true", "false")
-
 _NAMES: Mapping[str, str] = MappingProxyType(
     {
+        "charset": "charset",
         "odata.metadata": "metadata",
+        "metadata": "metadata",
         "odata.streaming": "streaming",
+        "streaming": "streaming",
         "ieee754compatible": "ieee754",
         "exponentialdecimals": "exponential",
     }
 )
-"""Names as 4.0 writes them; 4.01 leaves `odata.` out."""
+"""The parameters; 4.01 leaves `odata.` out."""
 
 
 class Parameters(msgspec.Struct, frozen=True):
@@ -40,20 +40,26 @@ class Parameters(msgspec.Struct, frozen=True):
     unknown: str = ""
 
 
-def json_parameters(element: Element) -> Parameters:
-    """Read the parameters of `application/json` in `Accept`, up to the quality if there is one."""
+def json_parameters(element: Element, *, lenient: bool = False) -> Parameters:
+    """Read the parameters of `application/json`.
+
+    Those of `Accept` end at the quality if there is one. `lenient` passes over parameters that
+    the service does not know.
+    """
     held: dict[str, str] = {}
     for name, value in element.parameters:
-        known, text = _NAMES.get(name, name), value.lower()
-        if known == "q":
+        known, text = _NAMES.get(name), value.lower()
+        if known is None and lenient:
+            continue
+        if name == "q":
             break
         if known == "metadata":
             fits = text in LEVELS
         elif known == "charset":
-            fits = text in _UTF_8
+            fits = text in ("utf-8", "utf8")
         else:
-            fits = known in ("streaming", *_NAMES.values()) and text in _FLAGS
-        if not fits:
+            fits = text in ("true", "false")
+        if known is None or not fits:
             return Parameters(unknown=f"{name}={value}")
         held[known] = text
     return Parameters(
@@ -82,22 +88,19 @@ def _declared(content_type: bytes) -> bool:
             f"The body must be application/json, but Content-Type is {text[:80]!r}. "
             "Send Content-Type: application/json."
         )
-    ieee754 = False
-    # no other parameter changes how a body is read
-    for name, value in media[0].parameters:
-        if name == "charset" and value.lower() not in _UTF_8:
-            raise _unsupported(
-                f"The body must be UTF-8, but Content-Type says {f'charset={value}'[:80]!r}. "
-                "Send UTF-8."
-            )
-        if _NAMES.get(name) == "ieee754":
-            if value.lower() not in _FLAGS:
-                raise _unsupported(
-                    f"Content-Type says {f'IEEE754Compatible={value}'[:80]!r}. "
-                    "Send IEEE754Compatible=true or leave it out."
-                )
-            ieee754 = value.lower() == "true"
-    return ieee754
+    # an unknown parameter does not change how a body is read
+    parameters = json_parameters(media[0], lenient=True)
+    if parameters.unknown.startswith("charset="):
+        raise _unsupported(
+            f"The body must be UTF-8, but Content-Type says {parameters.unknown[:80]!r}. "
+            "Send UTF-8."
+        )
+    if parameters.unknown:
+        raise _unsupported(
+            f"Content-Type says {parameters.unknown[:80]!r}, a value that the service does not "
+            "know. Send Content-Type: application/json."
+        )
+    return parameters.ieee754
 
 
 def _unsupported(message: str) -> Refusal:

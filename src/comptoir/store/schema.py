@@ -25,7 +25,7 @@ LIKENESS_INDEX = "search_likeness"
 Tell = Callable[[str], None]
 """Takes a line on what is going on, for whoever runs a migration."""
 
-_DECLARED = re.compile(r'^(revision|serves) = "([^"]*)"$', re.MULTILINE)
+_DECLARED = re.compile(r"""^(revision|serves) = ["'](\w+)["']$""", re.MULTILINE)
 
 _metadata = MetaData()
 _version = Table(

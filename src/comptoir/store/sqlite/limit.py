@@ -5,7 +5,7 @@ within a function.
 """
 
 from math import inf
-from time import monotonic
+from time import monotonic, thread_time
 
 
 class OverLimitError(Exception):
@@ -13,26 +13,39 @@ class OverLimitError(Exception):
 
 
 class Limit:
-    """The time at which a connection's statement must end, or the word that it must end now."""
+    """How long a connection's statement may take, or the word that it must end now."""
 
     def __init__(self) -> None:
-        self._ends_at = inf
         self._stopped = False
+        self._seconds = self._ends_at = inf
+        self._used_up_at: float | None = None
 
     def begin(self, seconds: float = inf) -> None:
-        """Let a statement begin, which may take some seconds."""
+        """Let a statement begin, which may take some seconds.
+
+        When they are over it may use the processor for as long again: the thread may have waited.
+        """
         self._stopped = False
+        self._seconds = seconds
         self._ends_at = monotonic() + seconds
+        self._used_up_at = None
 
     def stop(self) -> None:
         """End the statement under way. Any thread may call this."""
         self._stopped = True
 
     def is_over(self) -> bool:
-        """Whether the statement must end."""
-        return self._stopped or monotonic() > self._ends_at
+        """Whether the statement must end; to be asked on its own thread."""
+        if self._stopped:
+            return True
+        if monotonic() <= self._ends_at:
+            return False
+        used = thread_time()
+        if self._used_up_at is None:
+            self._used_up_at = used + self._seconds
+        return used > self._used_up_at
 
     def check(self) -> None:
         """Raise `OverLimitError` when the statement must end."""
-        if self._stopped or monotonic() > self._ends_at:
+        if self.is_over():
             raise OverLimitError

@@ -29,8 +29,11 @@ STEPS = 500
 BUDGET = 40
 """Callbacks after which a statement must leave the event loop: one or two milliseconds."""
 
-SECONDS = 0.004
-"""How long a statement may take in the event loop, where a single step may take long."""
+SECONDS = 0.002
+"""How long a statement may take in the event loop, where a single step may take long.
+
+It is given as much again of the processor, so that a busy machine changes nothing.
+"""
 
 MOST_TEXT = 2_000
 """Characters that the long texts among a statement's values have in the event loop, together."""
@@ -136,7 +139,7 @@ class Reader:
         try:
             return run_statement(self._connection, query)
         except StatementStopped:
-            # what ran out of time alone may have waited for the processor
+            # the next one of its shape may have shorter texts
             if self._callbacks > BUDGET:
                 self._remember(query)
         except sqlite3.Error as fault:
