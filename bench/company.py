@@ -13,13 +13,13 @@ from comptoir.app import open_store
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.loading import Loader, LoadReport
 from comptoir.plan.target import Company
-from comptoir.request.tabular import FileSource
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
 from comptoir.store.urls import SQLITE
+from comptoir.transfer.load import Loader, LoadReport
+from comptoir.transfer.source import FileSource
 
 CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
 CUSTOMER_COUNT = 20_000

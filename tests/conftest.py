@@ -10,7 +10,9 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
+from support.load_target import LoadTarget
 from support.office import Company
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
@@ -75,6 +77,40 @@ def fresh_database(request: pytest.FixtureRequest) -> FreshDatabase:
     """How a fresh database is made; each database that the service runs on has its turn."""
     fresh: FreshDatabase = request.getfixturevalue(f"fresh_{request.param}")
     return fresh
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, without a database."""
+    return Command.without_database(tmp_path)
+
+
+@pytest.fixture
+def ready(fresh_database: FreshDatabase, tmp_path: Path) -> Command:
+    """The command, with a database of two empty companies."""
+
+    def fill(url: str) -> None:
+        command = Command(tmp_path, url)
+        command.done("company", "create", "Test", "--id", COMPANY)
+        command.done("company", "create", "Other", "--id", OTHER_COMPANY)
+
+    return Command(tmp_path, fresh_database(tmp_path, MODEL, fill))
+
+
+@pytest.fixture
+def load_target(ready: Command) -> LoadTarget:
+    """A database with a company, for loads within this process."""
+    return LoadTarget(ready.folder, ready.url, COMPANY)
+
+
+@pytest.fixture(scope="session")
+def sample(
+    fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Command, str]:
+    """A database with a small sample company, and its id."""
+    folder = tmp_path_factory.mktemp("sample")
+    command = Command(folder, fresh_database(folder, MODEL))
+    return command, command.done("sample", "--seed", "7").last_word
 
 
 @pytest.fixture(scope="session")

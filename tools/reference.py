@@ -9,6 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import typer
+from reference_pages import (
+    Command,
+    Parameter,
+    code,
+    commands_page,
+    errors_page,
+    kinds_page,
+    page,
+    settings_page,
+    split_marks,
+    table,
+    undocumented,
+    undocumented_commands,
+)
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from comptoir.catalog import MODEL
@@ -16,15 +30,6 @@ from comptoir.cli.help import Group
 from comptoir.cli.main import command_line
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE
-from comptoir.metadata.commands import (
-    Command,
-    Parameter,
-    commands_page,
-    split_marks,
-    undocumented_commands,
-)
-from comptoir.metadata.markdown import code, page, table
-from comptoir.metadata.reference import errors_page, kinds_page, settings_page, undocumented
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.corpus import Area, areas

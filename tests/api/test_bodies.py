@@ -9,10 +9,9 @@ import pytest
 from support.client import Body, record
 from support.office import Company
 from support.refusals import refusal
-from support.samples import CAMPAIGN, CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
+from support.samples import CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
 
 CONTACT_PATH = f"contactsExt({CONTACT})"
-CAMPAIGN_PATH = f"campaignsExt({CAMPAIGN})"
 ATTRIBUTE_PATH = f"itemAttributesExt({ITEM_ATTRIBUTE})"
 
 

@@ -11,10 +11,9 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
-from comptoir.plan.load import LoadPlan
 from comptoir.response.answer import Answer
 from comptoir.service import Service
-from comptoir.store.bulk import Loaded
+from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
 from support.groups import Part, request_of
 from support.office import Company
 from support.service import Service as InProcess
@@ -28,7 +27,7 @@ async def loaded_at_once(
 ) -> list[Loaded | BaseException]:
     """Give units to a store, close it before any is done, and tell what became of each."""
     store = open_store(settings)
-    works = [asyncio.ensure_future(store.load(plan)) for plan in plans]
+    works = [asyncio.ensure_future(write_rows(store, plan)) for plan in plans]
     await asyncio.sleep(0)
     await store.close()
     return await asyncio.gather(*works, return_exceptions=True)
@@ -58,7 +57,7 @@ async def around(
         service = Service(MODEL, store, settings)
         await store.company(company.id)
         first, *rest = (service.handle(request_of(company, part)) for part in parts)
-        return await asyncio.gather(first, store.load(plan), *rest, return_exceptions=True)
+        return await asyncio.gather(first, write_rows(store, plan), *rest, return_exceptions=True)
     finally:
         await store.close()
 

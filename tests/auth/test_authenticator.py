@@ -10,15 +10,15 @@ from support.effort import examples
 
 
 class CountingVerifier(TokenVerifier):
-    """Counts the tokens that were verified rather than remembered."""
+    """Counts the tokens that were verified and not taken from the cache."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.keys.trusted, ISSUER, AUDIENCE, clock=desk.clock)
-        self.examined = 0
+        self.verified = 0
 
-    def examine(self, token: str) -> VerifiedToken:
-        self.examined += 1
-        return super().examine(token)
+    def verify(self, token: str) -> VerifiedToken:
+        self.verified += 1
+        return super().verify(token)
 
 
 def bearer(token: str) -> bytes:
@@ -88,7 +88,7 @@ def test_a_token_is_verified_once_and_then_remembered(
     authorization = bearer(desk.forge())
     first = authenticator.authenticate(authorization)
     assert authenticator.authenticate(authorization) == first
-    assert verifier.examined == 1
+    assert verifier.verified == 1
 
 
 def test_a_remembered_token_never_outlives_its_end(
@@ -111,7 +111,7 @@ def test_an_expired_token_is_forgotten(
     refusal_of(authenticator, authorization)
     desk.clock.now = NOW
     authenticator.authenticate(authorization)
-    assert verifier.examined == 3
+    assert verifier.verified == 3
 
 
 def test_a_refusal_is_never_remembered(desk: Desk, authenticator: Authenticator) -> None:
@@ -127,7 +127,7 @@ def test_a_refused_token_is_refused_every_time(
     authorization = bearer(desk.forge({"aud": "elsewhere"}))
     for _ in range(3):
         refusal_of(authenticator, authorization)
-    assert verifier.examined == 3
+    assert verifier.verified == 3
 
 
 def test_a_remembered_token_vouches_for_no_other(desk: Desk, authenticator: Authenticator) -> None:
@@ -142,11 +142,11 @@ def test_the_token_used_longest_ago_makes_room(desk: Desk, verifier: CountingVer
     kept, dropped, new = (bearer(desk.forge({"sub": name})) for name in "abc")
     for authorization in (kept, dropped, kept, new):
         authenticator.authenticate(authorization)
-    assert verifier.examined == 3
+    assert verifier.verified == 3
     authenticator.authenticate(kept)
-    assert verifier.examined == 3
+    assert verifier.verified == 3
     authenticator.authenticate(dropped)
-    assert verifier.examined == 4
+    assert verifier.verified == 4
 
 
 @settings(

@@ -205,7 +205,7 @@ def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
         token = TokenIssuer(key, ISSUER, AUDIENCE).issue(
             "tests", [Scope.RECORDS_READ], None, timedelta(hours=1)
         )
-        assert verifier.verify(token).subject == "tests"
+        assert verifier.verify(token).principal.subject == "tests"
 
 
 @pytest.mark.parametrize(

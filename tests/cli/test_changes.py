@@ -6,27 +6,29 @@ import signal
 import msgspec
 import pytest
 
-from cli.command import COMPANY, Command
-from cli.desk import Desk
+from support.command import COMPANY, Command
+from support.load_target import LoadTarget
 from support.starting import Process
 
 
-def load_items(desk: Desk, first: int, last: int) -> None:
+def load_items(load_target: LoadTarget, first: int, last: int) -> None:
     rows = "".join(f"I{at}\n" for at in range(first, last + 1))
-    desk.load("itemsExt.csv", f"number\n{rows}")
+    load_target.load("itemsExt.csv", f"number\n{rows}")
 
 
 def numbers(lines: list[bytes]) -> list[int]:
     return [int(msgspec.json.decode(line)["number"]) for line in lines]
 
 
-def test_a_change_names_the_record_and_not_its_content(ready: Command, desk: Desk) -> None:
-    desk.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
-    desk.load("contactsExt.csv", "number,displayName\nK1,Two\n")
+def test_a_change_names_the_record_and_not_its_content(
+    ready: Command, load_target: LoadTarget
+) -> None:
+    load_target.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
+    load_target.load("contactsExt.csv", "number,displayName\nK1,Two\n")
     first, second = map(
         msgspec.json.decode, ready.done("changes", "--company", COMPANY).out.splitlines()
     )
-    key = desk.records("contactsExt")[0]["id"]
+    key = load_target.records("contactsExt")[0]["id"]
     assert first == {
         "number": 1,
         "entitySet": "contactsExt",
@@ -38,8 +40,8 @@ def test_a_change_names_the_record_and_not_its_content(ready: Command, desk: Des
     assert (second["number"], second["verb"], second["record"]) == (2, "update", key)
 
 
-def test_every_change_comes_once_and_in_order(ready: Command, desk: Desk) -> None:
-    load_items(desk, 1, 2_500)
+def test_every_change_comes_once_and_in_order(ready: Command, load_target: LoadTarget) -> None:
+    load_items(load_target, 1, 2_500)
     every = ready.done("changes", "--company", COMPANY).out.encode().splitlines()
     assert numbers(every) == list(range(1, 2_501))
     rest = ready.done("changes", "--company", COMPANY, "--since", "2498").out.encode().splitlines()
@@ -49,12 +51,12 @@ def test_every_change_comes_once_and_in_order(ready: Command, desk: Desk) -> Non
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_following_tells_what_comes_and_ends_cleanly(
-    ready: Command, desk: Desk, number: signal.Signals
+    ready: Command, load_target: LoadTarget, number: signal.Signals
 ) -> None:
-    load_items(desk, 1, 2)
+    load_items(load_target, 1, 2)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
         assert numbers(read(process, 2)) == [1, 2]
-        load_items(desk, 3, 5)
+        load_items(load_target, 3, 5)
         assert numbers(read(process, 3)) == [3, 4, 5]
         process.send_signal(number)
         assert process.wait() == 0
@@ -62,17 +64,17 @@ def test_following_tells_what_comes_and_ends_cleanly(
 
 
 def test_a_reader_who_is_ahead_of_the_log_is_told_that_changes_were_lost(
-    ready: Command, desk: Desk
+    ready: Command, load_target: LoadTarget
 ) -> None:
-    load_items(desk, 1, 2)
+    load_items(load_target, 1, 2)
     fault = ready.fault("changes", "--company", COMPANY, "--since", "3")
     assert "ends at change 2, before --since 3" in fault
 
 
 def test_following_ends_with_an_error_when_the_company_is_renewed(
-    ready: Command, desk: Desk
+    ready: Command, load_target: LoadTarget
 ) -> None:
-    load_items(desk, 1, 1)
+    load_items(load_target, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
         read(process, 1)
         ready.done("company", "renew", COMPANY)
@@ -80,8 +82,8 @@ def test_following_ends_with_an_error_when_the_company_is_renewed(
         assert b"was renewed" in process.stderr.read()
 
 
-def test_following_ends_when_nobody_reads_any_more(ready: Command, desk: Desk) -> None:
-    load_items(desk, 1, 1)
+def test_following_ends_when_nobody_reads_any_more(ready: Command, load_target: LoadTarget) -> None:
+    load_items(load_target, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
         read(process, 1)
         process.stdout.close()
@@ -89,8 +91,8 @@ def test_following_ends_when_nobody_reads_any_more(ready: Command, desk: Desk) -
         assert process.stderr.read() == b""
 
 
-def test_a_reader_who_has_enough_is_no_error(ready: Command, desk: Desk) -> None:
-    load_items(desk, 1, 5_000)
+def test_a_reader_who_has_enough_is_no_error(ready: Command, load_target: LoadTarget) -> None:
+    load_items(load_target, 1, 5_000)
     with ready.started("changes", "--company", COMPANY) as process:
         read(process, 1)
         process.stdout.close()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cli.command import COMPANY, Command
 from comptoir.cli import company
 from comptoir.edm.scalar import is_guid
+from support.command import COMPANY, Command
 
 
 def test_a_company_is_made_and_listed_with_its_id_last(migrated: Command) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import COMPANY, Command
-from cli.desk import Desk
 from comptoir.errors import OperatorError, Refusal
 from comptoir.store.sqlite.connection import database_path
+from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.effort import go_without
+from support.load_target import LoadTarget
 
 IN_NEED = (
     ("load", "--company", COMPANY, "itemsExt.csv"),
@@ -208,7 +208,9 @@ def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_the_check_is_told_as_such(
+    load_target: LoadTarget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def connect(name: str, **options: object) -> sqlite3.Connection:
         if not name:
             raise sqlite3.OperationalError("unable to open database file")
@@ -217,13 +219,15 @@ def test_no_room_for_the_check_is_told_as_such(desk: Desk, monkeypatch: pytest.M
     real = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", connect)
     with pytest.raises(OperatorError, match="temporary folder: unable to open"):
-        desk.load("itemsExt.csv", "number\nI1\n")
+        load_target.load("itemsExt.csv", "number\nI1\n")
 
 
 @ON_SQLITE
-def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(desk: Desk) -> None:
-    desk.load("contactsExt.csv", "number,displayName\nK1,One\n")
-    path = database_path(desk.url)
+def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(
+    load_target: LoadTarget,
+) -> None:
+    load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")
+    path = database_path(load_target.url)
     with closing(sqlite3.connect(path)) as connection:
         # a record is still found by its key, but by nothing else
         roots = connection.execute(
@@ -236,4 +240,4 @@ def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(desk: Desk)
             file.seek((root - 1) * size)
             file.write(b"\xff" * size)
     with pytest.raises(Refusal, match="The database failed"):
-        desk.load("contactsExt.csv", "number,city\nK1,Bonn\n")
+        load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n")

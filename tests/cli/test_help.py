@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from cli.command import Command
 from comptoir.cli.help import Group, summary
 from comptoir.cli.main import SUBCOMMANDS, command_line
+from support.command import Command
 
 
 def walked(held: object, *path: str) -> Iterator[tuple[tuple[str, ...], TyperCommand | TyperGroup]]:

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from cli.command import Command
+from support.command import Command
 from support.patience import until
 
 COMMANDS = (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import COMPANY, OTHER_COMPANY, Command
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.store.protocol import Store
+from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import run_sql
 from support.starting import Process
 

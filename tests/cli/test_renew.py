@@ -7,13 +7,13 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from cli.command import COMPANY, OTHER_COMPANY, Command
 from comptoir.config import Settings
 from comptoir.store import store
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermark_file import LOCK_NAME, NAME
 from support.backups import BackUp, FileBackup, ServerBackup
 from support.client import Client, page, record, tag_of
+from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import ON_SQLITE
 from support.patience import until
 from support.postgres import Databases

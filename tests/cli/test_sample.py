@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Command
 from comptoir.edm.scalar import is_guid
 from comptoir.samples import SampleSize, sample_company
+from support.command import Command
 
 
 def test_a_sample_fills_every_kind_that_it_has_a_table_of(

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from cli.command import Command
+from support.command import Command
 from support.effort import go_without
 from support.starting import Process
 

@@ -12,10 +12,10 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from cli.command import Command
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.store.postgres.connection import check_server, connect
+from support.command import Command
 from support.postgres import LOOPBACK, Databases, name_of
 
 COMMANDS = (("migrate",), ("company", "list"))

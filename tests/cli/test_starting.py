@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.command import Command
+from support.command import Command
 
 SERVING = {
     *("sqlalchemy", "alembic", "asyncpg", "starlette", "uvicorn", "prometheus_client", "mimesis"),

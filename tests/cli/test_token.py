@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import COMPANY, OTHER_COMPANY, Command
 from comptoir.auth import Scope, TokenVerifier, VerifiedToken, load_keys
 from comptoir.cli.token import parse_ttl
+from support.command import COMPANY, OTHER_COMPANY, Command
 
 
 def examined(command: Command, token: str) -> VerifiedToken:
     keys = load_keys(command.folder / "keys")
-    return TokenVerifier(keys.trusted, "comptoir", "comptoir").examine(token)
+    return TokenVerifier(keys.trusted, "comptoir", "comptoir").verify(token)
 
 
 def test_a_token_reads_and_writes_every_company_for_an_hour(command: Command) -> None:

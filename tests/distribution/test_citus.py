@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Command
 from comptoir.errors import OperatorError
 from comptoir.store.postgres.distributing import (
     ONE_BY_ONE,
@@ -20,6 +19,7 @@ from comptoir.store.postgres.distributing import (
     check_cluster,
     distribution,
 )
+from support.command import Command
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
 from support.samples import SAMPLES
 from support.service import Service

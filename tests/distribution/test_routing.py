@@ -9,16 +9,16 @@ import asyncpg
 import httpx
 import pytest
 
-from cli.command import Command
 from comptoir.catalog import MODEL
-from comptoir.sql.postgres_statements import postgres_statements
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
 from comptoir.sql.prepared import Kept, Prepared, Staging
-from comptoir.sql.statements import Statements
+from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
 from comptoir.store.postgres.session import STAGED
 from support.batches import send_documents
 from support.client import encoded, record
+from support.command import Command
 from support.corpus import cases
 from support.mirror import Mirror
 from support.repeats import repeatable
@@ -44,9 +44,9 @@ class Heard:
 def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
     """What is said to the database by the whole corpus, and by whatever else there is to do."""
     folder = tmp_path_factory.mktemp("heard")
-    builders = postgres_statements(MODEL)
+    builders = statements_of(MODEL, POSTGRESQL)
     with Tap(sharded) as tap, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "postgres_statements", lambda _: builders)
+        patch.setattr(store, "statements_of", lambda *_: builders)
         with Service(lambda *_: tap.url, folder) as service:
             replay(service)
             search(service)
@@ -166,7 +166,7 @@ def test_every_statement_that_is_run_is_routed_by_the_company(heard: Heard, shar
 
 def test_every_statement_that_is_held_is_routed_by_the_company(sharded: str) -> None:
     """Those that are compiled without being asked for, whether or not a scenario runs them."""
-    statements = postgres_statements(MODEL)
+    statements = statements_of(MODEL, POSTGRESQL)
     assert statements.copying.tables, "compiled when a first table is copied"
     prepared = [each for _, each in held(statements) if isinstance(each, Prepared)]
     assert len(prepared) > 100

@@ -65,7 +65,7 @@ SUITES = (
     "tests/api/test_preferred_returns.py",
     "tests/api/test_replacing.py",
     "tests/api/test_search.py::test_every_text_property_of_every_kind_is_searched",
-    "tests/cli/test_dump.py",
+    "tests/transfer/test_dump.py",
     "tests/cli/test_sample.py",
     "tests/contract/test_openapi.py",
     "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",

@@ -5,6 +5,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from reference_pages import (
+    Command,
+    Parameter,
+    collection_methods,
+    commands_page,
+    errors_page,
+    kinds_page,
+    record_methods,
+    settings_page,
+    split_marks,
+    undocumented,
+    undocumented_commands,
+)
 
 from comptoir.catalog import MODEL
 from comptoir.edm.entity import EntityType, Property
@@ -12,21 +25,6 @@ from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.scalar import GUID
 from comptoir.edm.text import TEXT
 from comptoir.errors import ERROR_TABLE, ErrorKind
-from comptoir.metadata.commands import (
-    Command,
-    Parameter,
-    commands_page,
-    split_marks,
-    undocumented_commands,
-)
-from comptoir.metadata.reference import (
-    collection_methods,
-    errors_page,
-    kinds_page,
-    record_methods,
-    settings_page,
-    undocumented,
-)
 from docs.pages import DOCS, ROOT
 from support.corpus import areas, cases
 
@@ -92,7 +90,7 @@ def test_what_is_special_of_a_kind_is_said() -> None:
     assert "Creating needs `If-Match` (or `If-None-Match: *`)" in page
     assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
     assert "secret: never in logs" in page
-    assert 'Usual values, any is taken: `" "`, `"Ship"`' in page
+    assert 'Usual values (others are allowed): `" "`, `"Ship"`' in page
     assert "| `company` | one of contactsExt | its `number` is this `companyNumber`; its " in page
 
 

@@ -26,14 +26,13 @@ ROWS = (
     ("plan",),
     ("sql", "response"),
     ("store",),
-    ("service",),
+    ("service", "transfer"),
     ("http",),
     ("app",),
     ("cli",),
     ("__main__",),
 )
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
-ONE_STATION = {"copying": "service", "dumping": "service", "loading": "service"}
 
 IMPORTS_ONLY = {
     "request": {PACKAGE, "errors", "jsonvalue", "nearest", "config"},
@@ -107,8 +106,7 @@ class Import:
 def station_of(module: str) -> str:
     """The station of a module of the package; the package itself is one."""
     parts = module.split(".")
-    station = parts[1] if len(parts) > 1 else parts[0]
-    return ONE_STATION.get(station, station)
+    return parts[1] if len(parts) > 1 else parts[0]
 
 
 def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
@@ -133,7 +131,7 @@ def _base_of(node: ast.ImportFrom, parts: Sequence[str], is_package: bool) -> st
 
 
 def _modules(sources: Sequence[Source]) -> frozenset[str]:
-    stations = frozenset(f"{PACKAGE}.{station}" for station in [*ROW, *ONE_STATION])
+    stations = frozenset(f"{PACKAGE}.{station}" for station in ROW)
     return stations | frozenset(source.name for source in sources)
 
 

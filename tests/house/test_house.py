@@ -30,7 +30,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.cli.serve:_serve": "only a quickstart prints what to paste",
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
-    "comptoir.request.tabular.columnar:read_parquet": "Parquet is optional",
+    "comptoir.transfer.files:read_parquet": "Parquet is optional",
     "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",

@@ -30,7 +30,9 @@ def long_function(lines: int) -> str:
         ("response/body.py", "from comptoir.sql import read"),
         ("store/sqlite.py", "from comptoir.service import read"),
         ("service.py", "from comptoir.http.edge import App"),
-        ("loading.py", "from comptoir.app import build"),
+        ("service/reads.py", "from comptoir.transfer.load import Loader"),
+        ("transfer/load.py", "from comptoir.service import Service"),
+        ("transfer/load.py", "from comptoir.http.edge import Edge"),
         ("http/edge.py", "from comptoir.app import build"),
         ("app.py", "from comptoir.cli import main"),
         ("plan/bind.py", "from comptoir.newcomer import x"),
@@ -61,7 +63,7 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
         ("metadata/csdl.py", "from comptoir.edm import Model"),
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
         ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
-        ("loading.py", "from comptoir.service import write"),
+        ("transfer/load.py", "from comptoir.store.protocol import Store"),
         ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import edge"),
         ("cli/serve.py", "from comptoir.app import build\nfrom comptoir.catalog import MODEL"),
         ("__main__.py", "from comptoir.cli import main"),
@@ -73,7 +75,7 @@ def test_an_import_downward_passes(path: str, text: str) -> None:
 
 
 def test_a_module_outside_the_stations_is_found() -> None:
-    known = [module("__init__.py"), module("edm/text.py"), module("loading.py")]
+    known = [module("__init__.py"), module("edm/text.py"), module("transfer/load.py")]
     (found,) = rules.unknown_stations([*known, module("utils/misc.py")])
     assert "'utils' is no station" in str(found)
 

@@ -8,10 +8,10 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.loading import Loader
-from comptoir.request.tabular import FileSource
 from comptoir.response.answer import Answer
 from comptoir.service import Service
+from comptoir.transfer.load import Loader
+from comptoir.transfer.source import FileSource
 from postgres.conftest import Served, migrated
 from support.groups import Part, request_of
 from support.office import Company, Row

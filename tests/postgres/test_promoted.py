@@ -6,11 +6,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from cli.command import Command
 from comptoir.errors import DATABASE_OLDER
 from postgres.conftest import Served
 from postgres.following import Followed, Pair
 from support.client import record, tag_of
+from support.command import Command
 from support.patience import until
 from support.postgres import LOOPBACK, ROLE, Postgres, name_of
 from support.replicas import READ_ONLY, outcomes

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import Command
 from postgres.following import Pair
+from support.command import Command
 from support.postgres import LOOPBACK, Databases, name_of
 
 ELSEWHERE = f"postgresql://me:hush@{LOOPBACK}/x"

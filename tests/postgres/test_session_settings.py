@@ -6,6 +6,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migrate import migrate
+from comptoir.transfer.snapshot import open_snapshot
 from postgres.conftest import Served, migrated
 from support.client import record
 from support.postgres import Databases, name_of
@@ -60,7 +61,7 @@ def test_a_snapshot_outlasts_the_limit_of_idle_transactions(postgres_server: Dat
         try:
             company = await store.create_company("c1", "Company")
             await asyncio.to_thread(postgres_server.administer, limit)
-            async with store.snapshot() as snapshot:
+            async with open_snapshot(store) as snapshot:
                 await asyncio.to_thread(postgres_server.asked, "SELECT pg_sleep(0.2)")
                 assert await snapshot.company(company.id) is not None
         finally:

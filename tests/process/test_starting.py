@@ -15,8 +15,8 @@ OPTIONAL = {
     "pyarrow": "Parquet files",
     "rich": "progress bars",
     "pydantic": "values that only `typer` could read",
-    "comptoir.loading": "loads",
-    "comptoir.copying": "copies",
+    "comptoir.transfer.load": "loads",
+    "comptoir.transfer.copy": "copies",
 }
 """What a service imports for none of its first requests, and what it is for."""
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.aliases import NO_ALIASES, parse_aliases, resolve, resolve_key
+from comptoir.request.aliases import parse_aliases, resolve, resolve_key
 from comptoir.request.expression import (
     ExpressionLimits,
     parse_expression,
@@ -56,7 +56,7 @@ def test_an_alias_stands_for_its_expression(text: str, aliases: dict[str, str], 
 
 def test_an_alias_that_is_not_given_is_null() -> None:
     assert resolved("a eq @p") == "a eq null"
-    assert resolve(parse_expression("a eq @p"), NO_ALIASES) == parse_expression("a eq null")
+    assert resolve(parse_expression("a eq @p"), {}) == parse_expression("a eq null")
 
 
 def test_a_tree_without_aliases_stays_the_same_object() -> None:

@@ -1,12 +1,18 @@
 """`$select`: lists of properties."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.request.select import SelectItem, parse_select, print_select
+from comptoir.request.select import SelectItem, parse_select
 from support.effort import examples
 from support.syntax import malformed, reads_back, unsupported
+
+
+def text_of(items: Iterable[SelectItem]) -> str:
+    return ",".join("/".join(item.path) for item in items)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +33,7 @@ def test_a_list_of_properties_is_read(text: str, paths: list[list[str]]) -> None
     items = parse_select(text)
     assert items == tuple(SelectItem(tuple(path)) for path in paths)
     assert [item.all for item in items] == [path == ["*"] for path in paths]
-    assert parse_select(print_select(items)) == items
+    assert parse_select(text_of(items)) == items
 
 
 def test_items_know_their_positions() -> None:
@@ -75,4 +81,4 @@ def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: st
 @settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from("a b,/*.$@('é;)"), max_size=12).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    reads_back(parse_select, lambda each: print_select(parse_select(each)), text, "$select")
+    reads_back(parse_select, lambda each: text_of(parse_select(each)), text, "$select")

@@ -32,7 +32,7 @@ TEN = """
 import os, sys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.sql.routines import routine_statements
+from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.store.migrate import migrate
 
 routine_statements()

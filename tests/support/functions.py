@@ -9,17 +9,16 @@ from typing import Protocol, Self, cast
 
 import asyncpg
 from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
-from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
-from sqlalchemy.dialects.sqlite.base import SQLiteDialect
-from sqlalchemy.engine import Dialect
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Slot
-from comptoir.sql.functions import SQLITE, FunctionTable
-from comptoir.sql.postgres import POSTGRES
+from comptoir.plan.functions import FunctionName
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, routine_statements
+from comptoir.sql.dialects.sqlite.dialect import SQLITE
 from comptoir.sql.prepared import Prepared, prepare, slot_of
-from comptoir.sql.routines import NOT_COMPUTED, routine_statements
-from comptoir.store.sqlite.functions import Connection, register
+from comptoir.store.sqlite.connection import Connection, register
 
 Value = Stored | None
 Wholes = tuple[bool, ...]
@@ -33,39 +32,40 @@ class NotComputed(Exception):  # noqa: N818 - a value, not an error of the test
 class Calling(Protocol):
     """A database whose functions can be called."""
 
-    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
-        """What a function gives; raises `NotComputed`."""
+    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+        """The result of a function; raises `NotComputed`."""
 
-    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
-        """What an aggregate function makes of values; raises `NotComputed`."""
+    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
+        """The result of an aggregate function; raises `NotComputed`."""
 
 
 class _Statements:
-    """Builds the statements that call the functions of a table."""
+    """Builds the statements that call the functions of a dialect."""
 
-    def __init__(self, functions: FunctionTable, dialect: Dialect) -> None:
-        self._functions = functions
+    def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.call = cache(self._call)
         self.aggregate = cache(self._aggregate)
 
-    def _call(self, name: str, wholes: Wholes) -> Prepared:
+    def _call(self, name: FunctionName, wholes: Wholes) -> Prepared:
         slots = [slot_of(Slot(number, whole)) for number, whole in enumerate(wholes)]
         return self._selecting(select(self._made(name, *slots)))
 
-    def _aggregate(self, name: str, whole: bool, count: int) -> Prepared:
+    def _aggregate(self, name: FunctionName, whole: bool, count: int) -> Prepared:
         slots = [slot_of(Slot(number, whole)) for number in range(count)]
         rows = union_all(*[select(each.label("given")) for each in slots]).subquery()
         return self._selecting(select(self._made(name, rows.c.given)))
 
-    def _made(self, name: str, *arguments: ColumnElement[str | int]) -> ColumnElement[str | int]:
-        made = cast("ColumnElement[str | int]", self._functions[name](*arguments))
+    def _made(
+        self, name: FunctionName, *arguments: ColumnElement[str | int]
+    ) -> ColumnElement[str | int]:
+        made = cast("ColumnElement[str | int]", self._dialect.functions[name](*arguments))
         if isinstance(made.type, Boolean):
-            return cast("ColumnElement[str | int]", self._functions["as_number"](made))
+            return cast("ColumnElement[str | int]", self._dialect.functions["as_number"](made))
         return made
 
     def _selecting(self, statement: Select[tuple[str | int]]) -> Prepared:
-        return prepare(statement, self._dialect)
+        return prepare(statement, self._dialect.compiler)
 
 
 class OnSqlite(Calling):
@@ -74,12 +74,12 @@ class OnSqlite(Calling):
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", factory=Connection)
         register(self._connection)
-        self._statements = _Statements(SQLITE, SQLiteDialect(paramstyle="qmark"))
+        self._statements = _Statements(SQLITE)
 
-    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         return self._run(self._statements.call(name, wholes), arguments)
 
-    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
+    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
         return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
     def _run(self, prepared: Prepared, values: Sequence[Value]) -> Value:
@@ -101,8 +101,7 @@ class OnPostgres(Calling):
         self._connection: asyncpg.Connection[asyncpg.Record] = self._runner.run(
             asyncpg.connect(url, server_settings={"search_path": schema})
         )
-        compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
-        self._statements = _Statements(POSTGRES, compiler)
+        self._statements = _Statements(POSTGRESQL)
         self._execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         self.install()
 
@@ -118,10 +117,10 @@ class OnPostgres(Calling):
         self._runner.run(self._connection.close())
         self._runner.close()
 
-    def call(self, name: str, wholes: Wholes, arguments: Sequence[Value]) -> Value:
+    def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         return self._run(self._statements.call(name, wholes), arguments)
 
-    def aggregate(self, name: str, whole: bool, values: Sequence[Value]) -> Value:
+    def aggregate(self, name: FunctionName, whole: bool, values: Sequence[Value]) -> Value:
         return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
     def install(self) -> None:

@@ -13,10 +13,11 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.plan.load import LoadPlan, LoadRows, bind_columns
 from comptoir.plan.target import Company as StoredCompany
 from comptoir.store.ledger import Change
 from comptoir.store.protocol import Store
+from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
+from comptoir.transfer.rows import LoadRows, bind_columns
 from support.client import Client
 
 T = TypeVar("T")
@@ -44,27 +45,28 @@ class Office:
 
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
         """Load records, all with the same fields, by the path that `comptoir load` takes."""
-        self.wait(self._store.load(self.plan(company, resource, rows)))
+        self.wait(write_rows(self._store, self.plan(company, resource, rows)))
 
     def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
         """Load the first records of a file, as an interrupted load does; gives its digest."""
         plan = msgspec.structs.replace(self.plan(company, resource, rows), finishes=False)
-        self.wait(self._store.load(plan))
+        self.wait(write_rows(self._store, plan))
         return plan.digest
 
     def load_mark(self, company: StoredCompany, resource: str, digest: str) -> int:
         """How many records of a file are loaded."""
-        return self.wait(self._store.load_mark(company, self._model.by_name[resource], digest))
+        entity_set = self._model.by_name[resource]
+        return self.wait(rows_done(self._store, company, entity_set, digest))
 
     def plan(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> LoadPlan:
         """The unit of work that loads records."""
         entity_set = self._model.by_name[resource]
         columns = bind_columns(entity_set, list(rows[0]))
-        held = [
+        by_column = [
             [each.type.from_json(_exact(row[each.name])) for row in rows]
             for each in columns.properties
         ]
-        part = LoadRows(columns, range(1, len(rows) + 1), held)
+        part = LoadRows(columns, range(1, len(rows) + 1), by_column)
         digest, by = uuid4().hex, "tests"
         return LoadPlan(company, entity_set, [part], by, digest, len(rows), finishes=True)
 

@@ -46,7 +46,7 @@ class Authenticator:
                 self._verified.move_to_end(authorization)
                 return known.principal
             del self._verified[authorization]
-        fresh = self._verifier.examine(_bearer_token(authorization))
+        fresh = self._verifier.verify(_bearer_token(authorization))
         self._verified[authorization] = fresh
         if len(self._verified) > self._capacity:
             self._verified.popitem(last=False)

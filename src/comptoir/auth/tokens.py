@@ -143,15 +143,11 @@ class TokenVerifier:
         # Members of a header that are not understood are ignored (RFC 7515 section 4).
         self._registry = jws.JWSRegistry(algorithms=algorithms, strict_check_header=False)
 
-    def verify(self, token: str) -> Principal:
-        """Return the principal of a token in compact form (RFC 7515 section 7.1).
+    def verify(self, token: str) -> VerifiedToken:
+        """Verify a token in compact form (RFC 7515, section 7.1).
 
-        Raises a Refusal (401, challenge `invalid_token`) whose message says which check failed.
+        Raises `Refusal` (401, challenge `invalid_token`) with the check that failed.
         """
-        return self.examine(token).principal
-
-    def examine(self, token: str) -> VerifiedToken:
-        """Do as `verify` does, and return the token's end as well."""
         claims = _parse_claims(self._verified_payload(token))
         self._check_parties(claims)
         self._check_times(claims)

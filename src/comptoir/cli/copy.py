@@ -17,8 +17,8 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings, environment_name
-from comptoir.copying import Copier
 from comptoir.errors import OperatorError
+from comptoir.transfer.copy import Copier
 
 
 def copy(

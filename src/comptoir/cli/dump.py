@@ -16,8 +16,9 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings, environment_name
-from comptoir.dumping import Dumper, DumpFormat, already_there, dump_file
 from comptoir.errors import OperatorError
+from comptoir.transfer.dump import Dumper, DumpFormat, dump_file, file_exists
+from comptoir.transfer.snapshot import open_snapshot
 
 
 def dump(
@@ -57,7 +58,7 @@ async def _dump(
         company = await known_company(store, company_id)
         _prepare(folder, form)
         files = records = 0
-        async with store.snapshot() as snapshot:
+        async with open_snapshot(store) as snapshot:
             for entity_set in MODEL.stored:
                 with bar(entity_set.name) as listener:
                     dumper = Dumper(snapshot, company, form, listener, with_secrets=with_secrets)
@@ -79,4 +80,4 @@ def _prepare(folder: Path, form: DumpFormat) -> None:
     for entity_set in MODEL.stored:
         target = dump_file(folder, entity_set, form)
         if target.exists():
-            raise already_there(target)
+            raise file_exists(target)

@@ -8,7 +8,7 @@ from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
 from comptoir.nearest import suggestion
-from comptoir.request.tabular import SUFFIXES
+from comptoir.transfer.source import SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings, environment_name
-from comptoir.loading import Loader, LoadReport
-from comptoir.request.tabular import FileSource
+from comptoir.transfer.load import Loader, LoadReport
+from comptoir.transfer.source import FileSource
 
 
 def load(

@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from comptoir.copying import CopyReport
-from comptoir.loading import FAULTS_KEPT, LoadReport
-from comptoir.loading import Progress as Listener
+from comptoir.transfer import Progress as Listener
+from comptoir.transfer.copy import CopyReport
+from comptoir.transfer.load import FAULTS_KEPT, LoadReport
 
 _STAGES = {"check": "checking", "write": "writing"}
 

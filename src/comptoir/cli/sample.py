@@ -12,12 +12,12 @@ from comptoir.cli.report import progress
 from comptoir.cli.running import database_settings, opened, run
 from comptoir.config import Settings, environment_name
 from comptoir.errors import OperatorError
-from comptoir.loading import Loader
 from comptoir.plan.target import Company
-from comptoir.request.tabular import TableSource
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
+from comptoir.transfer.load import Loader
+from comptoir.transfer.source import TableSource
 
 SAMPLE_NAME = "Comptoir Sample"
 """What a sample company is called by default."""

@@ -5,7 +5,7 @@ from datetime import time
 
 from typing_extensions import override
 
-from comptoir.edm.number import SCALE, decimal_text
+from comptoir.edm.number import MOST_DECIMAL, SCALE, UNIT, decimal_text
 from comptoir.edm.primitive import JsonSchema, Stored, ValueFault, Wire, WrittenType
 from comptoir.edm.temporal import check_hour
 
@@ -15,9 +15,7 @@ _DURATION = re.compile(
     r"(?:T(?=\d)(?:(\d{1,14})H)?(?:(\d{1,16})M)?(?:(\d{1,18})(?:\.(\d{1,20}))?S)?)?",
     re.ASCII | re.IGNORECASE,
 )
-_LARGEST = 10**18 - 1
-
-SECOND: int = 10**SCALE
+SECOND: int = UNIT
 """A second as durations are stored."""
 
 _MINUTE = 60 * SECOND
@@ -84,7 +82,7 @@ class Duration(WrittenType):
             + int(seconds or 0) * SECOND
         )
         span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
-        if span > _LARGEST:
+        if span > MOST_DECIMAL:
             raise ValueFault(f"is longer than a duration may be: {text[:40]}.")
         return -span if sign else span
 

@@ -61,6 +61,10 @@ class UniqueRule:
         return ", ".join(self.properties)
 
 
+KeyValues = tuple[Stored, ...]
+"""Values of a key or of a unique rule, in the order of its properties."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Computed:
     """`target` is `rule(source)` whenever the source changes and the body leaves the target out."""

@@ -12,6 +12,24 @@ from typing_extensions import override
 from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
+MOST_WHOLE = 2**63 - 1
+"""The largest whole number."""
+
+SCALE = 5
+"""How many digits a Decimal has after the decimal point."""
+
+UNIT: int = 10**SCALE
+"""The number 1 as a stored Decimal."""
+
+PRECISION = 18
+"""How many digits a Decimal has."""
+
+WHOLE_DIGITS = PRECISION - SCALE
+"""How many digits a Decimal has before the decimal point."""
+
+MOST_DECIMAL = 10**PRECISION - 1
+"""The largest Decimal, as it is stored."""
+
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS_ALONE = re.compile(r"-?\d{1,20}", re.ASCII)
 
@@ -92,8 +110,8 @@ class Int64(Int32):
     """A whole number of 64 bits: what counting and whole arithmetic in a query give."""
 
     edm_name = "Edm.Int64"
-    minimum = -(2**63)
-    maximum = 2**63 - 1
+    minimum = -MOST_WHOLE - 1
+    maximum = MOST_WHOLE
 
     @property
     @override
@@ -112,20 +130,16 @@ class Count(Int64):
     edm_name = "Edm.Decimal"
 
 
-SCALE = 5
-_UNIT = 10**SCALE
-_DIGITS = 18
-_LARGEST = 10**_DIGITS - 1
 _EXACT = Context(prec=200, traps=[Inexact])
 
 
 def decimal_text(stored: int) -> str:
     """A stored Decimal as digits, without trailing zeros or exponent: 3364420 is `33.6442`."""
-    whole, rest = divmod(abs(stored), _UNIT)
+    whole, rest = divmod(abs(stored), UNIT)
     sign = "-" if stored < 0 else ""
     if not rest:
         return f"{sign}{whole}"
-    return f"{sign}{whole}.{rest:05d}".rstrip("0")
+    return f"{sign}{whole}.{rest:0{SCALE}d}".rstrip("0")
 
 
 @lru_cache(4_096)
@@ -141,24 +155,24 @@ class DecimalNumber(_Number):
 
     edm_name = "Edm.Decimal"
     expected = "a number"
-    precision = _DIGITS
+    precision = PRECISION
     scale = SCALE
-    facets = MappingProxyType({"Precision": _DIGITS, "Scale": SCALE})
+    facets = MappingProxyType({"Precision": PRECISION, "Scale": SCALE})
 
     @property
     @override
     def json_schema(self) -> JsonSchema:
         # no multipleOf: validators divide binary floats, and would find 33.6442 to be no multiple
-        bound = 10 ** (_DIGITS - SCALE)
+        bound = 10**WHOLE_DIGITS
         return {"type": "number", "format": "decimal", "minimum": -bound, "maximum": bound}
 
     @override
     def from_number(self, number: Decimal) -> Stored:
         if not number:
             return 0
-        if number.adjusted() >= _DIGITS - SCALE:
+        if number.adjusted() >= WHOLE_DIGITS:
             raise ValueFault(
-                f"holds up to {_DIGITS - SCALE} digits before the point. Send a smaller number."
+                f"holds up to {WHOLE_DIGITS} digits before the point. Send a smaller number."
             )
         try:
             scaled = _EXACT.scaleb(number, SCALE)

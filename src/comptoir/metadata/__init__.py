@@ -1,1 +1,1 @@
-"""What the model and the tables of settings and errors say of themselves, as documents."""
+"""Documents that describe the model: the service document, `$metadata` and OpenAPI."""

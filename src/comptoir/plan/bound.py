@@ -9,6 +9,7 @@ import msgspec
 
 from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import EntitySet
+from comptoir.plan.functions import FunctionName
 
 
 class Constant(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
@@ -42,9 +43,9 @@ class Slot(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class Function(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """A function of the dialect's table; null where an argument is null."""
+    """A function of the dialects' tables; null where an argument is null."""
 
-    name: str
+    name: FunctionName
     arguments: tuple["Value", ...]
 
 

@@ -29,8 +29,6 @@ from comptoir.request.path import KeyPart
 Aliases = Mapping[str, Node]
 """Names without the `@` to the expressions that they stand for."""
 
-NO_ALIASES: Aliases = {}
-
 
 class _Extent(msgspec.Struct, frozen=True):
     """How large a tree is with all aliases in it replaced.

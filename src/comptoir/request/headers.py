@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import msgspec
 
@@ -10,8 +9,6 @@ from comptoir.errors import BAD_REQUEST, ISOLATION_NOT_SUPPORTED, Refusal
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
-
-NO_HEADERS: Headers = MappingProxyType({})
 
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 _VERSION = re.compile(rb"(\d{1,3})\.(\d{1,3})")

@@ -1,4 +1,4 @@
-"""What a client would like (RFC 7240; OData Protocol 4.01, section 8.2.8): the `Prefer` header."""
+"""The `Prefer` header (RFC 7240; OData Protocol 4.01, section 8.2.8)."""
 
 from collections.abc import Mapping
 
@@ -15,21 +15,16 @@ _COUNTED_DIGITS = 9
 
 
 class Preferences(msgspec.Struct, frozen=True):
-    """The preferences of a request; what nobody knows or cannot be honoured is left out.
+    """The preferences of a request, without those that are unknown or have no effect here.
 
-    `returns` is `minimal` or `representation`; `max_page_size` in records, more than 0;
-    `include_annotations` the patterns as sent; `handling` is `strict` or `lenient`; `wait` in
-    seconds; `prefixed` names the preferences that were sent in the form of 4.0, with `odata.`.
+    `returns` is `minimal` or `representation`; `max_page_size` is in records, at least 1;
+    `prefixed` are the names that were sent in the form of OData 4.0, with `odata.`.
     """
 
     returns: str | None = None
     max_page_size: int | None = None
     track_changes: bool = False
     continue_on_error: bool | None = None
-    include_annotations: str | None = None
-    respond_async: bool = False
-    handling: str | None = None
-    wait: int | None = None
     prefixed: frozenset[str] = frozenset()
 
     def applied(
@@ -42,8 +37,8 @@ class Preferences(msgspec.Struct, frozen=True):
     ) -> bytes:
         """The value of `Preference-Applied`, empty when nothing was applied.
 
-        `page_size` is what the page was cut at; the others say which preference was honoured. One
-        that was not sent is left out.
+        `page_size` is the applied limit of a page; the others say which preference was applied. A
+        preference that was not sent is left out.
         """
         names: list[str] = []
         if returns and self.returns is not None:
@@ -65,16 +60,16 @@ NO_PREFERENCES = Preferences()
 
 
 def preferences(headers: Headers) -> Preferences:
-    """What the client would like."""
+    """The preferences of a request with these headers."""
     prefer = headers.get(b"prefer")
     return NO_PREFERENCES if prefer is None else parse_preferences(prefer)
 
 
 @kept
 def parse_preferences(prefer: bytes) -> Preferences:
-    """Read a `Prefer` header. Of a preference that is given twice the first counts (RFC 7240, 2).
+    """Read a `Prefer` header; the first of two equal preferences counts (RFC 7240, section 2).
 
-    The name of 4.01 goes before the one with `odata.` (OData Protocol 4.01, 8.2.8).
+    The name of OData 4.01 takes precedence over the one with `odata.` (Protocol 4.01, 8.2.8).
     """
     given: dict[str, str] = {}
     for element in elements(prefer.decode("latin-1")):
@@ -90,10 +85,6 @@ def parse_preferences(prefer: bytes) -> Preferences:
         max_page_size=_whole(held.get("maxpagesize", "")) or None,
         track_changes="track-changes" in held,
         continue_on_error=_flag(held, "continue-on-error"),
-        include_annotations=held.get("include-annotations"),
-        respond_async="respond-async" in held,
-        handling=_one_of(held, "handling", "strict", "lenient"),
-        wait=_whole(held.get("wait", "")),
         prefixed=prefixed,
     )
 

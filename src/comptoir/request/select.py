@@ -1,7 +1,6 @@
 """`$select` (OData URL Conventions 4.01, section 5.1.4): which properties are wanted."""
 
 import re
-from collections.abc import Iterable
 
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
@@ -64,8 +63,3 @@ def _item(text: str, position: int, option: str) -> SelectItem:
         message = f"`{text[:100]}` is no property. {_EXAMPLE}"
         raise faults.misused(position, message, option)
     return SelectItem(path, position)
-
-
-def print_select(items: Iterable[SelectItem]) -> str:
-    """The canonical text of `items`, as `parse_select` reads it."""
-    return ",".join(["/".join(item.path) for item in items])

@@ -45,12 +45,13 @@ from comptoir.plan.bound import (
     may_be_settled,
     parts,
 )
+from comptoir.plan.functions import FunctionName
 from comptoir.sql.depth import DEPTH, Cuts, within
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import BLANK, constant, named, slot_of
-from comptoir.sql.searches import matches
 from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.sql.text_index import matches
 
 GROUP = 100
 """How many terms of a chain stand in a row."""
@@ -116,7 +117,9 @@ class Expressions:
         """The place of a value."""
         return slot_of(node, self._first_slot)
 
-    def call(self, name: str, arguments: Sequence[SqlValue | ColumnElement[bool]]) -> SqlValue:
+    def call(
+        self, name: FunctionName, arguments: Sequence[SqlValue | ColumnElement[bool]]
+    ) -> SqlValue:
         """A function of the dialect."""
         return cast("SqlValue", self._dialect.functions[name](*arguments))
 

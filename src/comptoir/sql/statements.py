@@ -1,21 +1,16 @@
-"""All statements of one dialect, over one model."""
+"""All statements of a dialect over a model."""
 
 from functools import cache, cached_property
-
-from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from comptoir.edm.model import Model
 from comptoir.sql.copying import CopyStatements
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.functions import SQLITE
-from comptoir.sql.indexing import IndexStatements
 from comptoir.sql.pipelines import PipelineStatements
-from comptoir.sql.prepared import constant
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import build_tables
-from comptoir.sql.trigrams import TrigramIndex
+from comptoir.sql.text_index import TextIndexStatements
 from comptoir.sql.writes import WriteStatements
 
 
@@ -23,7 +18,7 @@ class Statements:
     """The statements that a store sends to its database.
 
     What a service reads with is compiled at once, the rest when it is first used: a service that
-    is only read from does not compile writes, nor one without searches their index.
+    is only read from does not compile writes, nor one without searches their text index.
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
@@ -41,9 +36,9 @@ class Statements:
         return WriteStatements(self._model, self.tables, self._dialect)
 
     @cached_property
-    def index(self) -> IndexStatements:
-        """What keeps the search index up to date."""
-        return IndexStatements(self._model, self.tables, self._dialect)
+    def index(self) -> TextIndexStatements:
+        """What keeps the text index up to date."""
+        return TextIndexStatements(self._model, self.tables, self._dialect)
 
     @cached_property
     def copying(self) -> CopyStatements:
@@ -52,7 +47,6 @@ class Statements:
 
 
 @cache
-def sqlite_statements(model: Model) -> Statements:
-    """The statements for SQLite, compiled once for all stores of a process."""
-    compiler = SQLiteDialect(paramstyle="qmark")
-    return Statements(model, Dialect(compiler, SQLITE, TrigramIndex(compiler), constant(-1)))
+def statements_of(model: Model, dialect: Dialect) -> Statements:
+    """The statements over a model in a dialect, compiled once for all stores of a process."""
+    return Statements(model, dialect)

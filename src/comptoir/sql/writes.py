@@ -7,8 +7,8 @@ from sqlalchemy import ColumnElement, and_, asc, delete, func, or_, select, upda
 from comptoir.edm.entity import Followed, UniqueRule
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
-from comptoir.sql.arrays import matching, staged_update
 from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.postgresql.arrays import matching, staged_update
 from comptoir.sql.prepared import (
     BLANK,
     Kept,

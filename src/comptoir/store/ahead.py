@@ -7,10 +7,9 @@ What is not read ahead, a unit looks up itself.
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 
-from comptoir.edm.entity import EntityType, Followed
+from comptoir.edm.entity import EntityType, Followed, KeyValues
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
-from comptoir.plan.load import Values
 from comptoir.plan.read import Row
 from comptoir.plan.write import CreatePlan, DeletePlan, WritePlan
 from comptoir.sql.prepared import Statement
@@ -23,12 +22,12 @@ def matching(
     company_id: str,
     entity_set: EntitySet,
     names: tuple[str, ...],
-    wanted: Sequence[Values],
+    wanted: Sequence[KeyValues],
     statements: Statements,
-) -> Generator[Statement, list[Row], dict[Values, Row]]:
+) -> Generator[Statement, list[Row], dict[KeyValues, Row]]:
     """The records that have some of the wanted values of these properties, by those values."""
     positions = [entity_set.type.position[name] + 1 for name in names]
-    found: dict[Values, Row] = {}
+    found: dict[KeyValues, Row] = {}
     for query in statements.writes.matches(company_id, entity_set, names, wanted):
         rows = yield query
         for row in rows:
@@ -40,9 +39,9 @@ class Wanted:
     """Values of keys and of unique rules, for which records are to be read."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[EntitySet, tuple[str, ...]], dict[Values, None]] = {}
+        self._values: dict[tuple[EntitySet, tuple[str, ...]], dict[KeyValues, None]] = {}
 
-    def add(self, entity_set: EntitySet, names: tuple[str, ...], values: Values) -> None:
+    def add(self, entity_set: EntitySet, names: tuple[str, ...], values: KeyValues) -> None:
         """Want the record that has these values of a key or a unique rule."""
         self._values.setdefault((entity_set, names), {})[values] = None
 

@@ -1,4 +1,4 @@
-"""What a change does to a record, be it one request's or a load's."""
+"""Changing a record, for a request or for a load."""
 
 from collections.abc import Generator, Mapping
 from collections.abc import Set as AbstractSet
@@ -9,10 +9,8 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.number import Int32
 from comptoir.edm.primitive import Stored
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
-from comptoir.plan.load import LoadPlan
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
-from comptoir.plan.write import UpdatePlan
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
@@ -40,28 +38,30 @@ CREATE, UPDATE, DELETE = "create", "update", "delete"
 
 
 def change(
-    plan: UpdatePlan | LoadPlan,
+    entity_set: EntitySet,
     current: Row,
     given: Mapping[str, Stored],
+    by: str,
     statements: Statements,
     ledger: Ledger,
     *,
     replaces: bool = False,
 ) -> Generator[Statement, list[Row], Row]:
-    """Give a record values, and what follows from them; returns it as it then stands.
+    """Set values of a record and derive others; returns the new row.
 
-    With `replaces`, properties that are not given become what they would be in a new record, but
-    for those that the service sets. A change that changes nothing leaves no trace. Raises
-    `Refusal` (409) for values of a unique rule that another record has.
+    With `replaces`, properties that are not given get the values of a new record, except those
+    that the service sets. A change without effect is not written or logged; `by` is the author of
+    others in the change log. Raises `Refusal` (409) for values of a unique rule that another
+    record has.
     """
-    kind, company_id = plan.entity_set.type, plan.company.id
-    record = dict(zip(kind.by_name, current[1:], strict=True))
-    key = record[kind.key]
+    entity_type, company_id = entity_set.type, ledger.company_id
+    record = dict(zip(entity_type.by_name, current[1:], strict=True))
+    key = record[entity_type.key]
     if replaces:
         record |= {
             each.name: each.type.default
-            for each in kind.properties
-            if not (each.name == kind.key or each.modified_at or each.numbered)
+            for each in entity_type.properties
+            if not (each.name == entity_type.key or each.modified_at or each.numbered)
         }
         touched: AbstractSet[str] = record.keys()
     else:
@@ -70,25 +70,23 @@ def change(
             return current
     record.update(given)
     derived = yield from derive(
-        company_id, plan.entity_set, record, given, touched, statements, ledger.known
+        company_id, entity_set, record, given, touched, statements, ledger.known
     )
     changed = _differing(record, current) if replaces else {*touched, *derived}
     if not changed:
         return current
-    yield from check_unique(
-        company_id, plan.entity_set, key, record, changed, statements, ledger.known
-    )
+    yield from check_unique(company_id, entity_set, key, record, changed, statements, ledger.known)
     number, at = ledger.take()
-    stamp = kind.modified_at
+    stamp = entity_type.modified_at
     if stamp is not None and stamp.name not in given:
         record[stamp.name] = at
         changed.add(stamp.name)
     names = tuple([name for name in record if name in changed])
     values = (company_id, key, number, *[record[name] for name in names])
-    yield statements.writes.update(plan.entity_set, names).many((values,))
-    ledger.note(number, plan.entity_set.name, key, UPDATE, plan.by)
+    yield statements.writes.update(entity_set, names).many((values,))
+    ledger.note(number, entity_set.name, key, UPDATE, by)
     row = (number, *record.values())
-    ledger.known.change(plan.entity_set, current, row)
+    ledger.known.change(entity_set, current, row)
     return row
 
 

@@ -18,7 +18,7 @@ BEHIND = 500
 """How many changes the index of a set may be behind before a search lets it catch up."""
 
 MANY_UNITS = 16
-"""After how many units of indexing the database takes stock of the index for the first time."""
+"""Units of indexing after which the statistics of the index are refreshed the first time."""
 
 Lag = Callable[[Company, EntitySet], Awaitable[int]]
 """Gives how many changes the index of a set is behind, maybe after having done a unit."""
@@ -27,10 +27,12 @@ Lag = Callable[[Company, EntitySet], Awaitable[int]]
 class Following:
     """Lets the indexes of the sets that are searched catch up in the background."""
 
-    def __init__(self, lag: Lag, unit: Lag, stock: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, lag: Lag, unit: Lag, refresh_statistics: Callable[[], Awaitable[None]]
+    ) -> None:
         self._lag = lag
         self._unit = unit
-        self._stock = stock
+        self._refresh_statistics = refresh_statistics
         self._tasks: dict[tuple[str, EntitySet], asyncio.Task[None]] = {}
         self._stopping = False
 
@@ -70,9 +72,9 @@ class Following:
             began = monotonic()
             lag = await self._unit(company, entity_set)
             done += 1
-            # each unit finds what it replaces: by a plan for a small index the next ones crawl
+            # each unit looks up the documents that it replaces, slowly by a plan for a small index
             if done >= MANY_UNITS and (lag == 0 or done.bit_count() == 1):
-                await self._stock()
+                await self._refresh_statistics()
             yield monotonic() - began
 
     async def stop(self) -> None:

@@ -7,11 +7,11 @@ transaction changes it, and each of these keeps what is known true.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from comptoir.edm.entity import KeyValues
 from comptoir.edm.model import EntitySet
-from comptoir.plan.load import Values
 from comptoir.plan.read import Row
 
-Place = tuple[str, tuple[str, ...], Values]
+Place = tuple[str, tuple[str, ...], KeyValues]
 """The name of a set, properties whose values one record has at most, and such values."""
 
 
@@ -25,8 +25,8 @@ class Known(dict[Place, Row | None]):
         self,
         entity_set: EntitySet,
         names: tuple[str, ...],
-        wanted: Sequence[Values],
-        found: Mapping[Values, Row],
+        wanted: Sequence[KeyValues],
+        found: Mapping[KeyValues, Row],
     ) -> None:
         """Take in which records have some wanted values, as the database says."""
         for values in wanted:

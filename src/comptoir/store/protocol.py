@@ -1,29 +1,31 @@
 """What the service asks of a store. SQLite has it; others can."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
-from comptoir.plan.load import LoadPlan, Values
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
 from comptoir.plan.related import RelatedPlan
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
-from comptoir.store.bulk import Loaded
+from comptoir.sql.prepared import Statement
+from comptoir.sql.statements import Statements
 from comptoir.store.change import Written
 from comptoir.store.condition import Condition
-from comptoir.store.copying import CopyStep
 from comptoir.store.ledger import Change
-from comptoir.store.snapshot import Snapshot
+from comptoir.store.snapshot import SnapshotConnection
+from comptoir.store.submission import UnitFactory
 from comptoir.store.turns import Slices
 from comptoir.store.watermarks import Watermark, Watermarks
 
+T = TypeVar("T")
+
 MANY_ROWS = 2_000
-"""From how many rows written on a store had better take stock of a table."""
+"""Rows written to a table after which the planner's statistics of it are refreshed."""
 
 KNOWN_SECONDS = 1.0
 """How long a store takes a company to be there without asking: as long, who takes it away waits."""
@@ -104,6 +106,9 @@ class Renewed(Refusal):
 class Store(Reads, Protocol):
     """Reads records, and writes them by units of work."""
 
+    statements: Statements
+    """The statements for units of work that the store does not know itself."""
+
     condition: Condition
     watermarks: Watermarks
     """The changes that this process has acknowledged; it writes to no database that lacks them."""
@@ -159,31 +164,25 @@ class Store(Reads, Protocol):
         Raises `GroupRefusal` for the first that is refused.
         """
 
-    async def load(self, plan: LoadPlan) -> Loaded:
-        """Run the unit of work of many rows."""
+    async def submit(self, company_id: str, unit: UnitFactory[T]) -> T:
+        """Run one of the many units of work of a long operation, in a transaction of its own.
 
-    async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
-        """How many rows of a file are written already."""
+        Returns when it is durable and other writers have had their turn. Raises what the unit
+        raises, and `Refusal`: 429 when too many writes wait, 503 when the transaction failed. After
+        either, nothing of the unit is stored. When the task was cancelled meanwhile, the unit is
+        stored, and `CancelledError` is raised after it.
+        """
 
-    async def matching(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        names: tuple[str, ...],
-        wanted: Sequence[Values],
-    ) -> dict[Values, Row]:
-        """The records that have some of the wanted values of these properties, by those values."""
+    async def read(self, unit: Generator[Statement, list[Row], T]) -> T:
+        """Run a unit that only reads."""
 
-    def snapshot(self) -> AbstractAsyncContextManager[Snapshot]:
-        """What is committed when the block begins, however long it is read."""
+    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
+        """A connection with a fixed view: what is committed when the block begins."""
 
-    async def copy(self, step: CopyStep) -> None:
-        """Run the unit of work of a step of a copy."""
+    async def refresh_statistics(self, tables: Sequence[str]) -> None:
+        """Refresh the planner's statistics of tables after many rows were written to them.
 
-    async def take_stock(self, tables: Sequence[str]) -> None:
-        """Let the database know that much was written to some tables, so that it plans by that.
-
-        It changes no answer, and is never refused.
+        It does not change any result, and never raises.
         """
 
     async def changes(self, company: Company, since: int, limit: int) -> list[Change]:

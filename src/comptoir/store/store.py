@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
@@ -13,24 +13,21 @@ from typing_extensions import override
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.temporal import instant
-from comptoir.plan.load import LoadPlan, Values
+from comptoir.errors import KEY_EXISTS, Refusal
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
-from comptoir.store.ahead import matching
-from comptoir.store.bulk import Loaded, load_unit
-from comptoir.store.change import Written
+from comptoir.store.change import Steps, Written
 from comptoir.store.condition import Condition
-from comptoir.store.copying import CopyStep, copy_unit, no_copy
 from comptoir.store.following import Following
-from comptoir.store.indexing import index_unit
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.protocol import KNOWN_SECONDS, Reads, Store
 from comptoir.store.reads import Reading, StatementReads
-from comptoir.store.snapshot import Moment, Snapshot
+from comptoir.store.snapshot import SnapshotConnection
 from comptoir.store.submission import UnitFactory
+from comptoir.store.text_index import index_unit
 from comptoir.store.unit import group_of_work, unit_of_work
 from comptoir.store.watermarks import Watermark
 
@@ -66,8 +63,8 @@ class Writing(Protocol):
         """Let others write, after a unit that took so many seconds."""
 
 
-OpenMoment = Callable[[], AbstractAsyncContextManager[Moment]]
-"""Fixes a moment for as long as the block is entered; raises `Refusal` as reads do."""
+OpenSnapshot = Callable[[], AbstractAsyncContextManager[SnapshotConnection]]
+"""Opens a snapshot connection for as long as the block is entered; raises `Refusal` as reads do."""
 
 
 class StatementStore(StatementReads, Store):
@@ -78,15 +75,17 @@ class StatementStore(StatementReads, Store):
         statements: Statements,
         reader: UnitReading,
         writer: Writing,
-        open_moment: OpenMoment,
+        open_snapshot: OpenSnapshot,
         condition: Condition,
     ) -> None:
-        stock = partial(self.take_stock, (statements.tables.search_documents.name,))
-        self._following = Following(self.search_lag, self._index_some, stock)
+        documents = statements.tables.search_documents.name
+        refresh = partial(self.refresh_statistics, (documents,))
+        self._following = Following(self.search_lag, self._index_some, refresh)
         super().__init__(statements, reader, self._following.searched)
+        self.statements = statements
         self._units = reader
         self._writer = writer
-        self._open_moment = open_moment
+        self._open_snapshot = open_snapshot
         self.condition = condition
         self._companies: dict[str, tuple[Company, float]] = {}
 
@@ -117,7 +116,7 @@ class StatementStore(StatementReads, Store):
         query = prepared.query(company_id, name, name, at, incarnation)
 
         def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
-            yield from no_copy(company_id, self._statements)
+            yield from _check_not_copied(company_id, self._statements)
             yield query
 
         await self._writer.submit(company_id, unit)
@@ -173,39 +172,26 @@ class StatementStore(StatementReads, Store):
         )
 
     @override
-    async def load(self, plan: LoadPlan) -> Loaded:
-        return await self._next(plan.company.id, partial(load_unit, plan, self._statements))
+    async def submit(self, company_id: str, unit: UnitFactory[T]) -> T:
+        began = monotonic()
+        result = await self._writer.submit(company_id, unit, alone=True)
+        await self._writer.give_way(monotonic() - began)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
+        return result
 
     @override
-    async def load_mark(self, company: Company, entity_set: EntitySet, digest: str) -> int:
-        mark = self._statements.service.load_mark
-        rows = await self._rows(mark, company.id, entity_set.name, digest)
-        return int(rows[0][0]) if rows else 0
-
-    @override
-    async def matching(
-        self,
-        company: Company,
-        entity_set: EntitySet,
-        names: tuple[str, ...],
-        wanted: Sequence[Values],
-    ) -> dict[Values, Row]:
-        unit = matching(company.id, entity_set, names, list(wanted), self._statements)
+    async def read(self, unit: Generator[Statement, list[Row], T]) -> T:
         return await self._units.drive(unit)
 
     @override
-    @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Snapshot]:
-        async with self._open_moment() as moment:
-            yield Snapshot(moment, self._statements)
+    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
+        return self._open_snapshot()
 
     @override
-    async def copy(self, step: CopyStep) -> None:
-        await self._next(step.company_id, partial(copy_unit, step, self._statements))
-
-    @override
-    async def take_stock(self, tables: Sequence[str]) -> None:
-        # SQLite plans by no statistics here
+    async def refresh_statistics(self, tables: Sequence[str]) -> None:
+        # SQLite's planner does not use any here
         return
 
     @override
@@ -222,16 +208,14 @@ class StatementStore(StatementReads, Store):
             company.id, partial(index_unit, company.id, entity_set, self._statements), alone=True
         )
 
-    async def _next(self, company_id: str, factory: UnitFactory[T]) -> T:
-        """Run the next of the many units of long work.
 
-        Before there is another one, others write, and whoever interrupts the work is heard: the
-        unit is stored.
-        """
-        began = monotonic()
-        result = await self._writer.submit(company_id, factory, alone=True)
-        await self._writer.give_way(monotonic() - began)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
-        return result
+def _check_not_copied(company_id: str, statements: Statements) -> Steps:
+    """Raise `Refusal` (409) when an unfinished copy of another company has this id."""
+    rows = yield statements.copying.hold_mark.query(company_id)
+    if rows:
+        raise Refusal(
+            KEY_EXISTS,
+            f"A copy of the company {company_id} is under way, or was interrupted. Choose another "
+            "id, or finish the copy.",
+            target="id",
+        )

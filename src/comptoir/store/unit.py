@@ -126,7 +126,9 @@ def _update(
     if plan.values.fault is not None:
         raise plan.values.fault
     given = plan.values.given
-    row = yield from change(plan, current, given, statements, ledger, replaces=plan.replaces)
+    row = yield from change(
+        plan.entity_set, current, given, plan.by, statements, ledger, replaces=plan.replaces
+    )
     return Written(row, ledger.number, ledger.company)
 
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, MetaData
 
 from comptoir.edm.model import Model
 from comptoir.sql import column_types
+from comptoir.sql.dialects.sqlite.text_index import INDEX
 from comptoir.sql.tables import build_tables
-from comptoir.sql.trigrams import INDEX
 from comptoir.store.schema import (
     LIKENESS_INDEX,
     MIGRATIONS,

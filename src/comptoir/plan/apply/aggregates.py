@@ -1,6 +1,6 @@
 """The aggregation methods (Data Aggregation 4.0, section 3.1.3): exact, without regard to null."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -10,36 +10,39 @@ from comptoir.edm.primitive import PrimitiveType
 from comptoir.edm.text import Text
 from comptoir.plan.apply.stages import Aggregation
 from comptoir.plan.bound import Field
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.kinds import (
-    EXACT,
-    NUMBERS,
-    RECORD,
-    WHOLE,
-    WIDE,
-    WORDS,
-    Kind,
-    Typed,
-    kind_of,
-    typed_property,
-)
 from comptoir.plan.expressions.orders import names_one
 from comptoir.plan.expressions.terms import name_of
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
+from comptoir.plan.functions import AggregateFunction
 from comptoir.request.apply import APPLY, Aggregate
 from comptoir.request.expression.tree import Node, Path
 
 _OF_NUMBERS = ("sum", "average")
 _OF_ALL = ("min", "max", "countdistinct")
 
-_FORMS: dict[Kind, str] = {WHOLE: "whole", EXACT: "decimal", WIDE: "wide"}
+_FUNCTIONS: Mapping[str, Mapping[types.ExpressionType, AggregateFunction]] = {
+    "sum": {types.WHOLE: "sum_whole", types.DECIMAL: "sum_decimal", types.WIDE_DECIMAL: "sum_wide"},
+    "average": {
+        types.WHOLE: "average_whole",
+        types.DECIMAL: "average_decimal",
+        types.WIDE_DECIMAL: "average_wide",
+    },
+    "min": {types.WIDE_DECIMAL: "min_wide"},
+    "max": {types.WIDE_DECIMAL: "max_wide"},
+}
+"""The function of a method and the type of its operand, where the type matters."""
+
+_OF_ANY_TYPE: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
 
 
 def methods_of(held: PrimitiveType) -> tuple[str, ...]:
     """The methods by which properties of a type are aggregated."""
     if isinstance(held, Text) and held.max_length is None:
         return ("countdistinct",)
-    return (*_OF_NUMBERS, *_OF_ALL) if kind_of(held) in NUMBERS else _OF_ALL
+    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(held) in types.NUMBERS else _OF_ALL
 
 
 class Names(msgspec.Struct, frozen=True):
@@ -84,25 +87,25 @@ def bind_aggregate(
     if method == "countdistinct":
         counting = Aggregation(item.alias, "countdistinct", typed.value)
         return counting, _result(item.alias, COUNT, nullable=False)
-    if typed.kind is RECORD:
+    if typed.type is types.RECORD:
         raise unsupported(
             APPLY, expression.position, f"{method} of the record {name_of(expression)}"
         )
     nullable = typed.nullable or not grouped
     if method in _OF_NUMBERS:
-        if typed.kind not in NUMBERS:
+        if typed.type not in types.NUMBERS:
             raise misused(
                 APPLY,
                 expression.position,
-                f"{method} takes numbers, but {name_of(expression)} is {typed.kind.expected}.",
+                f"{method} takes numbers, but {name_of(expression)} is {typed.type.expected}.",
             )
-        whole = method == "sum" and typed.kind is WHOLE
+        whole = method == "sum" and typed.type is types.WHOLE
         result = _result(item.alias, INT64 if whole else DECIMAL, nullable=nullable)
-        return Aggregation(item.alias, f"{method}_{_FORMS[typed.kind]}", typed.value), result
-    if typed.kind is WORDS and names_one(names.unlimited, expression):
+        return Aggregation(item.alias, _FUNCTIONS[method][typed.type], typed.value), result
+    if typed.type is types.TEXT and names_one(names.unlimited, expression):
         raise unsupported(APPLY, expression.position, f"{method} of {name_of(expression)}")
-    function = f"{method}_wide" if typed.kind is WIDE else method
-    result = _result(item.alias, typed.type, nullable=nullable)
+    function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
+    result = _result(item.alias, typed.edm_type, nullable=nullable)
     return Aggregation(item.alias, function, typed.value), result
 
 

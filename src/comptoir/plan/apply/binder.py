@@ -19,15 +19,16 @@ from comptoir.plan.apply.stages import (
     Terms,
 )
 from comptoir.plan.bound import Field, Junction, Value
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.grounds import Grounds
-from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE, WORDS, Typed, typed_property
-from comptoir.plan.expressions.lengths import SHORT, Lengths
+from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.orders import names_one, unlimited
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import name_of
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import OrderTerm
 from comptoir.plan.searches import bind_search
@@ -107,7 +108,7 @@ class PipelineBinder:
     def pipeline(self) -> Pipeline:
         """What was added, as one."""
         columns = [
-            ResultColumn(tuple(name.split("/")), typed.type, typed.nullable)
+            ResultColumn(tuple(name.split("/")), typed.edm_type, typed.nullable)
             for name, typed in self._names.items()
         ]
         return Pipeline(
@@ -162,9 +163,9 @@ class PipelineBinder:
             self._check_name(item.alias, item.position)
             node = self._resolved(item.expression)
             typed = narrowed(self._binder().value(node))
-            if typed.kind is RECORD:
+            if typed.type is types.RECORD:
                 raise unsupported(self.option, node.position, "a record as a computed value")
-            if typed.kind is WORDS and names_one(self._unlimited, node):
+            if typed.type is types.TEXT and names_one(self._unlimited, node):
                 self._unlimited.add(item.alias)
             longest[item.alias] = self._measured(typed.value, item.position)
             added.append((item.alias, typed.value))
@@ -185,7 +186,7 @@ class PipelineBinder:
             expression = self._resolved(item.expression)
             self._refuse_unlimited(expression, "sorting by")
             typed = self._binder().value(expression)
-            if typed.kind is NOTHING:
+            if typed.type is types.NULL:
                 continue
             self._measured(typed.value, item.position)
             name = typed.value.name if isinstance(typed.value, Field) else None
@@ -234,10 +235,10 @@ class PipelineBinder:
                 raise self._taken(item.alias, item.position)
             expression = None if item.expression is None else self._resolved(item.expression)
             aggregation, typed = bind_aggregate(self._scope(), item, expression, grouped=bool(keys))
-            longest[item.alias] = SHORT
+            longest[item.alias] = OTHER_LENGTH
             if aggregation.operand is not None:
                 operand = self._measured(aggregation.operand, item.position)
-                longest[item.alias] = operand if typed.kind is WORDS else SHORT
+                longest[item.alias] = operand if typed.type is types.TEXT else OTHER_LENGTH
             aggregations.append(aggregation)
             found[item.alias] = typed
         values = tuple([(name, typed.value) for name, typed in keys.items()])
@@ -255,7 +256,7 @@ class PipelineBinder:
         names.refuse_many(path)
         self._refuse_unlimited(path, "grouping by")
         typed = names.binder.value(path)
-        if typed.kind is RECORD:
+        if typed.type is types.RECORD:
             raise unsupported(self.option, path.position, f"grouping by the record {name_of(path)}")
         return "/".join([each for each in path.segments if "." not in each]), typed
 
@@ -332,11 +333,11 @@ def _heads(names: Iterable[str]) -> set[str]:
 
 
 def _named(name: str, typed: Typed) -> Typed:
-    return typed_property(Field(name), typed.type, nullable=typed.nullable)
+    return typed_property(Field(name), typed.edm_type, nullable=typed.nullable)
 
 
 def _term(name: str, typed: Typed, *, descending: bool = False) -> OrderTerm:
-    is_text = typed.kind is WIDE or isinstance(typed.type.default, str)
+    is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
     return OrderTerm(Field(name), is_text, typed.nullable, descending)
 
 

@@ -9,6 +9,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import PrimitiveType, Stored
 from comptoir.plan.bound import Condition, Slot, Value
+from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import OrderTerm, Row, Seek, Within
 from comptoir.plan.target import Company
 
@@ -34,7 +35,7 @@ class Aggregation(msgspec.Struct, frozen=True):
     """
 
     name: str
-    function: str
+    function: AggregateFunction
     operand: Value | None
 
 

@@ -1,5 +1,5 @@
-"""Expressions bound to a model: names to properties, literals to slots, types checked.
+"""Expressions bound to a model: names become properties, literals become slots, types are checked.
 
-What OData's grammar has and this binding does not is refused by name (501), what does not fit the
-kind is refused with its place (400); nothing is left out in silence.
+A construct of OData that is not supported is refused by name (501). A construct that does not fit
+the entity type is refused with its column (400). Nothing is ignored.
 """

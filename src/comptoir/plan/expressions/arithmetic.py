@@ -1,35 +1,51 @@
 """Arithmetic (OData URL Conventions 4.01, section 5.1.1.2): exact, or refused.
 
-Whole numbers have 64 bits, Decimals 13 digits before the point: a result beyond is a fault of the
-request. What the size of the operands shows to fit is computed by the database itself.
+Whole numbers have 64 bits and Decimals a fixed precision: a result beyond is a fault of the
+request. Where the size of the operands shows that the result fits, the database itself computes it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.plan.bound import Function, Null, Value
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    MOMENTS,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    NOTHING,
-    NUMBERS,
-    SPANS,
-    WHOLE,
-    WIDE,
-    Kind,
-    Typed,
-)
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.functions import FunctionName
 from comptoir.request.expression.tree import Binary, BinaryOperator, Unary
 
 ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
 
-_UNIT = 100_000
-_LARGEST_SCALED = MOST_DECIMAL // _UNIT
+_LARGEST_SCALED = MOST_DECIMAL // UNIT
 
-_SIZES: dict[str, Callable[[int, int], int]] = {
+_NATIVE: Mapping[str, FunctionName] = {
+    "add": "add_native",
+    "sub": "sub_native",
+    "mul": "mul_native",
+    "div": "div_native",
+    "mod": "mod_native",
+}
+_WHOLE: Mapping[str, FunctionName] = {
+    "add": "add_whole",
+    "sub": "sub_whole",
+    "mul": "mul_whole",
+    "div": "div_whole",
+    "mod": "mod_whole",
+}
+_DECIMAL: Mapping[str, FunctionName] = {
+    "add": "add_decimal",
+    "sub": "sub_decimal",
+    "mul": "mul_decimal",
+    "mod": "mod_decimal",
+}
+_WIDE: Mapping[str, FunctionName] = {
+    "add": "add_wide",
+    "sub": "sub_wide",
+    "mul": "mul_wide",
+    "mod": "mod_wide",
+}
+
+_SIZES: Mapping[str, Callable[[int, int], int]] = {
     "add": int.__add__,
     "sub": int.__add__,
     "mul": int.__mul__,
@@ -37,58 +53,61 @@ _SIZES: dict[str, Callable[[int, int], int]] = {
     "mod": min,
 }
 
-_TEMPORAL: dict[tuple[str, Kind, Kind], tuple[str, Kind]] = {
-    ("add", SPANS, SPANS): ("add_decimal", SPANS),
-    ("sub", SPANS, SPANS): ("sub_decimal", SPANS),
-    ("add", MOMENTS, SPANS): ("add_moment", MOMENTS),
-    ("sub", MOMENTS, SPANS): ("sub_moment", MOMENTS),
-    ("sub", MOMENTS, MOMENTS): ("between_moments", SPANS),
-    ("add", DAYS, SPANS): ("add_date", DAYS),
-    ("sub", DAYS, SPANS): ("sub_date", DAYS),
-    ("sub", DAYS, DAYS): ("between_dates", SPANS),
+_TEMPORAL: Mapping[
+    tuple[str, types.ExpressionType, types.ExpressionType],
+    tuple[FunctionName, types.ExpressionType],
+] = {
+    ("add", types.DURATION, types.DURATION): ("add_decimal", types.DURATION),
+    ("sub", types.DURATION, types.DURATION): ("sub_decimal", types.DURATION),
+    ("add", types.DATE_TIME, types.DURATION): ("add_datetime", types.DATE_TIME),
+    ("sub", types.DATE_TIME, types.DURATION): ("sub_datetime", types.DATE_TIME),
+    ("sub", types.DATE_TIME, types.DATE_TIME): ("between_datetimes", types.DURATION),
+    ("add", types.DATE, types.DURATION): ("add_date", types.DATE),
+    ("sub", types.DATE, types.DURATION): ("sub_date", types.DATE),
+    ("sub", types.DATE, types.DATE): ("between_dates", types.DURATION),
 }
-"""Operator and kinds of operands to function and kind of result."""
+"""Operator and types of the operands to function and type of the result."""
 
 
 def bind_arithmetic(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
     """The value of an arithmetic operation; raises `Refusal` (400) for types that do not go."""
     first, second = terms.settled(spanned(left)), terms.settled(spanned(right))
-    if first.kind is NOTHING or second.kind is NOTHING:
+    if first.type is types.NULL or second.type is types.NULL:
         return _of_null(terms, node, first, second)
-    if first.kind in NUMBERS and second.kind in NUMBERS:
+    if first.type in types.NUMBERS and second.type in types.NUMBERS:
         if second.literal == 0 and node.operator in ("div", "divby", "mod"):
             raise terms.misused(right.node, f"{node.operator} by zero has no result.")
         return compute(node.operator, first, second)
-    if SPANS in (first.kind, second.kind):
+    if types.DURATION in (first.type, second.type):
         scaled = _scaled_span(node.operator, first, second)
         if scaled is not None:
             if second.literal == 0 and node.operator != "mul":
                 raise terms.misused(right.node, f"{node.operator} by zero has no result.")
             return scaled
-    found = _TEMPORAL.get((node.operator, first.kind, second.kind))
+    found = _TEMPORAL.get((node.operator, first.type, second.type))
     if found is None:
         raise terms.misused(
             node,
-            f"{node.operator} does not apply to {first.kind.expected} ({name_of(left.node)}) and "
-            f"{second.kind.expected} ({name_of(right.node)}).",
+            f"{node.operator} does not apply to {first.type.expected} ({name_of(left.node)}) and "
+            f"{second.type.expected} ({name_of(right.node)}).",
         )
-    name, kind = found
+    name, result = found
     return Typed(
-        Function(name, (first.value, second.value)), kind, first.nullable or second.nullable
+        Function(name, (first.value, second.value)), result, first.nullable or second.nullable
     )
 
 
 def bind_negation(terms: Terms, node: Unary, operand: Operand) -> Typed:
     """The value of a unary minus."""
     typed = terms.settled(spanned(operand))
-    if typed.kind is NOTHING:
+    if typed.type is types.NULL:
         return typed
-    if typed.kind not in NUMBERS and typed.kind is not SPANS:
+    if typed.type not in types.NUMBERS and typed.type is not types.DURATION:
         raise terms.misused(
-            node, f"{name_of(operand.node)} is {typed.kind.expected} and has no negative."
+            node, f"{name_of(operand.node)} is {typed.type.expected} and has no negative."
         )
-    name = "negate_wide" if typed.kind is WIDE else "negate"
-    return Typed(Function(name, (typed.value,)), typed.kind, typed.nullable, typed.most)
+    name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
+    return Typed(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
 
 
 def compute(operator: str, left: Typed, right: Typed) -> Typed:
@@ -96,52 +115,52 @@ def compute(operator: str, left: Typed, right: Typed) -> Typed:
     nullable = left.nullable or right.nullable
     if operator == "divby":
         left, right, operator = as_decimal(left), as_decimal(right), "div"
-    if left.kind is WHOLE and right.kind is WHOLE:
+    if left.type is types.WHOLE and right.type is types.WHOLE:
         return _whole(operator, left, right, nullable=nullable)
-    if operator == "mul" and WIDE not in (left.kind, right.kind):
-        if left.kind is WHOLE:
+    if operator == "mul" and types.WIDE_DECIMAL not in (left.type, right.type):
+        if left.type is types.WHOLE:
             left, right = right, left
-        if right.kind is WHOLE:
+        if right.type is types.WHOLE:
             return _decimal("mul", left, right, nullable=nullable)
     if operator == "div":
         left, right = as_decimal(left), as_decimal(right)
-        return Typed(Function("div_decimal", (left.value, right.value)), EXACT, nullable)
-    if operator == "mul" or WIDE in (left.kind, right.kind):
+        return Typed(Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable)
+    if operator == "mul" or types.WIDE_DECIMAL in (left.type, right.type):
         values = (as_decimal(left).value, as_decimal(right).value)
-        return Typed(Function(f"{operator}_wide", values), WIDE, nullable)
+        return Typed(Function(_WIDE[operator], values), types.WIDE_DECIMAL, nullable)
     return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
 
 
 def as_decimal(typed: Typed) -> Typed:
     """A number as a Decimal; one that is Decimal or wide stays what it is."""
-    if typed.kind is not WHOLE:
+    if typed.type is not types.WHOLE:
         return typed
     fits = typed.most <= _LARGEST_SCALED
-    name = "scale" if fits else "scale_checked"
-    most = min(typed.most * _UNIT, MOST_DECIMAL)
-    literal = None if typed.literal is None or not fits else typed.literal * _UNIT
-    return Typed(Function(name, (typed.value,)), EXACT, typed.nullable, most, literal)
+    name: FunctionName = "scale" if fits else "scale_checked"
+    most = min(typed.most * UNIT, MOST_DECIMAL)
+    literal = None if typed.literal is None or not fits else typed.literal * UNIT
+    return Typed(Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal)
 
 
 def within_decimals(typed: Typed) -> Typed:
     """A whole number as one that compares with every Decimal as it does, and fits among them."""
-    if typed.kind is not WHOLE or typed.most <= _LARGEST_SCALED:
+    if typed.type is not types.WHOLE or typed.most <= _LARGEST_SCALED:
         return typed
-    return Typed(Function("bounded", (typed.value,)), WHOLE, typed.nullable, _LARGEST_SCALED)
+    return Typed(Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED)
 
 
 def as_wide(typed: Typed) -> Typed:
     """A number as a wide one."""
-    if typed.kind is WIDE:
+    if typed.type is types.WIDE_DECIMAL:
         return typed
-    return Typed(Function("widen", (as_decimal(typed).value,)), WIDE, typed.nullable)
+    return Typed(Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable)
 
 
 def narrowed(typed: Typed) -> Typed:
     """A number as it is given out: a wide one must have no more than 5 decimals."""
-    if typed.kind is not WIDE:
+    if typed.type is not types.WIDE_DECIMAL:
         return typed
-    return Typed(Function("narrow", (typed.value,)), EXACT, typed.nullable)
+    return Typed(Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
 
 
 def _whole(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
@@ -149,9 +168,9 @@ def _whole(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed
     fits = most <= MOST_WHOLE
     if operator in ("div", "mod"):
         fits = bool(right.literal)
-    name = f"{operator}_native" if fits else f"{operator}_whole"
+    name = _NATIVE[operator] if fits else _WHOLE[operator]
     values = (left.value, right.value)
-    return Typed(Function(name, values), WHOLE, nullable, min(most, MOST_WHOLE))
+    return Typed(Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
 
 
 def _decimal(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
@@ -159,29 +178,34 @@ def _decimal(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typ
     fits = most <= MOST_DECIMAL
     if operator == "mod":
         fits = bool(right.literal)
-    name = f"{operator}_native" if fits else f"{operator}_decimal"
+    name = _NATIVE[operator] if fits else _DECIMAL[operator]
     values = (left.value, right.value)
-    return Typed(Function(name, values), EXACT, nullable, min(most, MOST_DECIMAL))
+    return Typed(Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL))
 
 
 def _scaled_span(operator: str, left: Typed, right: Typed) -> Typed | None:
     """A duration times a number, or divided by one; None for other operands."""
     nullable = left.nullable or right.nullable
-    if operator == "mul" and right.kind is SPANS:
+    if operator == "mul" and right.type is types.DURATION:
         left, right = right, left
-    if left.kind is not SPANS or right.kind not in NUMBERS:
+    if left.type is not types.DURATION or right.type not in types.NUMBERS:
         return None
     values: tuple[Value, ...] = (left.value, as_decimal(right).value)
     if operator == "mul":
-        return Typed(Function("narrow", (Function("mul_wide", values),)), SPANS, nullable)
+        return Typed(Function("narrow", (Function("mul_wide", values),)), types.DURATION, nullable)
     if operator in ("div", "divby"):
-        return Typed(Function("div_decimal", values), SPANS, nullable)
+        return Typed(Function("div_decimal", values), types.DURATION, nullable)
     return None
 
 
 def _of_null(terms: Terms, node: Binary, first: Typed, second: Typed) -> Typed:
     """Null with something: null, as long as the something can be computed with."""
     for typed in (first, second):
-        if typed.kind not in NUMBERS and typed.kind not in (NOTHING, SPANS, DAYS, MOMENTS):
-            raise terms.misused(node, f"{node.operator} does not apply to {typed.kind.expected}.")
-    return Typed(Null(), NOTHING, nullable=True)
+        if typed.type not in types.NUMBERS and typed.type not in (
+            types.NULL,
+            types.DURATION,
+            types.DATE,
+            types.DATE_TIME,
+        ):
+            raise terms.misused(node, f"{node.operator} does not apply to {typed.type.expected}.")
+    return Typed(Null(), types.NULL, nullable=True)

@@ -1,4 +1,4 @@
-"""Expressions bound to a kind: each node of the syntax to the value that it means."""
+"""Expressions bound to an entity type: each node of the syntax to the value that it means."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,21 +14,22 @@ from comptoir.plan.bound import (
     Null,
     Value,
 )
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
 from comptoir.plan.expressions.casts import bind_cast, bind_isof
 from comptoir.plan.expressions.comparisons import (
     COMPARING,
     alike,
-    as_kind,
+    as_type,
     bind_comparison,
     bind_list,
     negated,
 )
 from comptoir.plan.expressions.functions import bind_call, check_name
-from comptoir.plan.expressions.kinds import NOTHING, RECORD, TRUTH, Typed
 from comptoir.plan.expressions.paths import Paths, Place
 from comptoir.plan.expressions.slots import Slots
 from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.typed import Typed
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -76,13 +77,13 @@ class Binder:
     def condition(self, node: Node) -> Typed:
         """A node that must be true or false, or unknown; raises `Refusal` as `value` does."""
         typed = self.value(node)
-        if typed.kind is TRUTH:
+        if typed.type is types.BOOLEAN:
             return typed
-        if typed.kind is NOTHING:
-            return Typed(Null(), TRUTH, nullable=True)
+        if typed.type is types.NULL:
+            return Typed(Null(), types.BOOLEAN, nullable=True)
         raise self._terms.misused(
             node,
-            f"{name_of(node)} is {typed.kind.expected}, not a condition. Compare it with a value.",
+            f"{name_of(node)} is {typed.type.expected}, not a condition. Compare it with a value.",
         )
 
     def value(self, node: Node) -> Typed:
@@ -105,7 +106,7 @@ class Binder:
                 return bind_arithmetic(self._terms, node, *sides)
             case Unary(operator="not"):
                 held = self.condition(node.operand)
-                return Typed(negated(held.value), TRUTH, held.nullable)
+                return Typed(negated(held.value), types.BOOLEAN, held.nullable)
             case Unary():
                 return bind_negation(self._terms, node, self._operand(node.operand))
         return self._beyond_operators(node)
@@ -143,7 +144,7 @@ class Binder:
         held = [self.condition(each) for each in node.operands]
         values = tuple([each.value for each in held])
         nullable = any(each.nullable for each in held)
-        return Typed(Junction(node.operator, values), TRUTH, nullable)
+        return Typed(Junction(node.operator, values), types.BOOLEAN, nullable)
 
     def _in_collection(self, node: InCollection) -> Typed:
         if isinstance(node.collection, Path):
@@ -152,7 +153,7 @@ class Binder:
                 typed = self.value(node.collection)
                 raise self._terms.misused(
                     node.collection,
-                    f"{name_of(node.collection)} is {typed.kind.expected}, not a collection. "
+                    f"{name_of(node.collection)} is {typed.type.expected}, not a collection. "
                     "Write a list in parentheses.",
                 )
             raise self._terms.unsupported(
@@ -188,17 +189,17 @@ class Binder:
         if len(node.arguments) == 2:
             first = node.arguments[0]
             if not isinstance(first, Path):
-                return Typed(Constant(value=False), TRUTH)
+                return Typed(Constant(value=False), types.BOOLEAN)
             place, rest = self._paths.place(first)
             if rest:
                 self.value(first)
-                return Typed(Constant(value=False), TRUTH)
+                return Typed(Constant(value=False), types.BOOLEAN)
             exists = self.value(first) if place.steps else None
         if wanted.segments[0] != f"{NAMESPACE}.{place.entity_set.type.name}":
-            return Typed(Constant(value=False), TRUTH)
+            return Typed(Constant(value=False), types.BOOLEAN)
         if exists is None:
-            return Typed(Constant(value=True), TRUTH)
-        return Typed(Not(IsNull(exists.value)), TRUTH)
+            return Typed(Constant(value=True), types.BOOLEAN)
+        return Typed(Not(IsNull(exists.value)), types.BOOLEAN)
 
     def _case(self, node: Case) -> Typed:
         conditions = [self.condition(condition) for condition, _ in node.branches]
@@ -206,10 +207,10 @@ class Binder:
         common = values[0]
         for (_, value), typed in zip(node.branches, values, strict=True):
             common, _ = alike(self._terms, value, (node, common), (value, typed))
-            if common.kind is NOTHING:
+            if common.type is types.NULL:
                 common = typed
-        values = [as_kind(each, common.kind) for each in values]
-        if RECORD in [each.kind for each in values]:
+        values = [as_type(each, common.type) for each in values]
+        if types.RECORD in [each.type for each in values]:
             raise self._terms.unsupported(node, "case with records as values")
         surely = any(each.value == Constant(value=True) for each in conditions)
         nullable = not surely or any(each.nullable for each in values)
@@ -217,7 +218,7 @@ class Binder:
             tuple([each.value for each in conditions]), tuple([each.value for each in values])
         )
         most = max(each.most for each in values)
-        return Typed(choice, common.kind, nullable, most)
+        return Typed(choice, common.type, nullable, most)
 
     def _lambda(self, node: Lambda) -> Typed:
         place = self._paths.records(node.path)
@@ -226,7 +227,7 @@ class Binder:
                 node, f"{node.operator} within more than {MOST_NESTED} others"
             )
         if node.predicate is None or node.variable is None:
-            return Typed(Exists(place.steps, None), TRUTH)
+            return Typed(Exists(place.steps, None), types.BOOLEAN)
         variables = self._paths.variables
         number = place.steps[-1].number
         inner = Place(place.entity_set, number)
@@ -236,8 +237,8 @@ class Binder:
         self._nested -= 1
         self._paths.variables = variables
         if node.operator == "any":
-            return Typed(Exists(place.steps, held.value), TRUTH)
+            return Typed(Exists(place.steps, held.value), types.BOOLEAN)
         failing: Value = Not(held.value)
         if held.nullable:
             failing = Comparison("ne", held.value, Constant(value=True), nullable=True)
-        return Typed(Not(Exists(place.steps, failing)), TRUTH)
+        return Typed(Not(Exists(place.steps, failing)), types.BOOLEAN)

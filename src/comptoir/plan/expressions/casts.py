@@ -6,29 +6,17 @@ from types import MappingProxyType
 
 from comptoir.edm.duration import DURATION, TIME_OF_DAY
 from comptoir.edm.model import NAMESPACE
-from comptoir.edm.number import DECIMAL, INT32, INT64
+from comptoir.edm.number import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
 from comptoir.edm.primitive import PrimitiveType
 from comptoir.edm.scalar import BOOLEAN, GUID
 from comptoir.edm.temporal import DATE, INSTANT
 from comptoir.edm.text import TEXT
 from comptoir.plan.bound import Constant, Function, IsNull, Not, Null
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal
-from comptoir.plan.expressions.kinds import (
-    EXACT,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    NOTHING,
-    NUMBERS,
-    RECORD,
-    SPANS,
-    TRUTH,
-    WHOLE,
-    WIDE,
-    WORDS,
-    Typed,
-    kind_of,
-)
 from comptoir.plan.expressions.terms import Operand, Terms
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.functions import FunctionName
 from comptoir.request.expression.tree import Call, Literal, Node, Path
 
 _TYPES: Mapping[str, PrimitiveType] = MappingProxyType(
@@ -54,14 +42,14 @@ _BEYOND = re.compile(
 )
 """The types that OData has and this service has not."""
 
-_PARSED = {
+_PARSED: Mapping[PrimitiveType, FunctionName] = {
     INT32: "int32_of_text",
     INT64: "int64_of_text",
     DECIMAL: "decimal_of_text",
     BOOLEAN: "boolean_of_text",
     GUID: "guid_of_text",
     DATE: "date_of_text",
-    INSTANT: "instant_of_text",
+    INSTANT: "datetime_of_text",
     TIME_OF_DAY: "time_of_text",
     DURATION: "duration_of_text",
 }
@@ -72,30 +60,30 @@ def bind_cast(terms: Terms, node: Call, operand: Operand) -> Typed:
     """A value cast to the type that the last argument names."""
     wanted = primitive_named(terms, node.arguments[-1])
     held = terms.settled(operand)
-    kind = kind_of(wanted)
-    if held.kind in (NOTHING, RECORD):
-        return Typed(Null(), kind, nullable=True, own_type=wanted)
-    if held.kind in NUMBERS and kind in NUMBERS:
+    target = types.type_of(wanted)
+    if held.type in (types.NULL, types.RECORD):
+        return Typed(Null(), target, nullable=True, own_type=wanted)
+    if held.type in types.NUMBERS and target in types.NUMBERS:
         return _number(held, wanted)
-    if held.kind is kind:
+    if held.type is target:
         return held
-    if kind is WORDS:
-        return Typed(Function(_printing(held), (held.value,)), WORDS, held.nullable)
-    if held.kind is WORDS:
+    if target is types.TEXT:
+        return Typed(Function(_printing(held), (held.value,)), types.TEXT, held.nullable)
+    if held.type is types.TEXT:
         function = Function(_PARSED[wanted], (held.value,))
-        return Typed(function, kind, nullable=True, most=_most(wanted), own_type=wanted)
-    return Typed(Null(), kind, nullable=True, own_type=wanted)
+        return Typed(function, target, nullable=True, most=_most(wanted), own_type=wanted)
+    return Typed(Null(), target, nullable=True, own_type=wanted)
 
 
 def bind_isof(terms: Terms, node: Call, operand: Operand) -> Typed:
     """Whether a value is of the type that the last argument names; null is of none."""
     wanted = primitive_named(terms, node.arguments[-1])
     held = terms.settled(operand)
-    if held.kind in (NOTHING, RECORD) or held.type.edm_name != wanted.edm_name:
-        return Typed(Constant(value=False), TRUTH)
+    if held.type in (types.NULL, types.RECORD) or held.edm_type.edm_name != wanted.edm_name:
+        return Typed(Constant(value=False), types.BOOLEAN)
     if held.nullable:
-        return Typed(Not(IsNull(held.value)), TRUTH)
-    return Typed(Constant(value=True), TRUTH)
+        return Typed(Not(IsNull(held.value)), types.BOOLEAN)
+    return Typed(Constant(value=True), types.BOOLEAN)
 
 
 def primitive_named(terms: Terms, node: Node) -> PrimitiveType:
@@ -122,17 +110,18 @@ def primitive_named(terms: Terms, node: Node) -> PrimitiveType:
 
 def _number(held: Typed, wanted: PrimitiveType) -> Typed:
     if wanted is DECIMAL:
-        if held.kind is WHOLE:
+        if held.type is types.WHOLE:
             return as_decimal(held)
-        if held.kind is EXACT:
+        if held.type is types.DECIMAL:
             return held
-        return Typed(Function("rounded_decimal", (held.value,)), EXACT, nullable=True)
-    if held.kind is WHOLE and (wanted is INT64 or held.most <= INT32.maximum + 1):
-        return Typed(held.value, WHOLE, held.nullable, held.most, held.literal, wanted)
-    suffix = "whole" if held.kind is WHOLE else "decimal"
-    name = f"{'int32' if wanted is INT32 else 'int64'}_of_{suffix}"
+        return Typed(Function("rounded_decimal", (held.value,)), types.DECIMAL, nullable=True)
+    if held.type is types.WHOLE and (wanted is INT64 or held.most <= INT32.maximum + 1):
+        return Typed(held.value, types.WHOLE, held.nullable, held.most, held.literal, wanted)
+    name: FunctionName = "int64_of_decimal"
+    if wanted is INT32:
+        name = "int32_of_whole" if held.type is types.WHOLE else "int32_of_decimal"
     value = Function(name, (held.value,))
-    return Typed(value, WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
+    return Typed(value, types.WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
 
 
 def _most(wanted: PrimitiveType) -> int:
@@ -141,13 +130,13 @@ def _most(wanted: PrimitiveType) -> int:
     return MOST_WHOLE if wanted is INT64 else MOST_DECIMAL
 
 
-def _printing(held: Typed) -> str:
-    if held.kind in (EXACT, WIDE):
+def _printing(held: Typed) -> FunctionName:
+    if held.type in (types.DECIMAL, types.WIDE_DECIMAL):
         return "text_of_decimal"
-    if held.kind is WHOLE:
+    if held.type is types.WHOLE:
         return "text_of_whole"
-    if held.kind is TRUTH:
+    if held.type is types.BOOLEAN:
         return "text_of_boolean"
-    if held.kind is SPANS:
+    if held.type is types.DURATION:
         return "text_of_duration"
     return "text_of_text"

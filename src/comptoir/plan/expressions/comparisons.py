@@ -12,19 +12,10 @@ from comptoir.plan.bound import (
     OneOf,
     Value,
 )
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal, as_wide, within_decimals
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    NOTHING,
-    NUMBERS,
-    RECORD,
-    TRUTH,
-    WIDE,
-    Kind,
-    Typed,
-)
 from comptoir.plan.expressions.terms import Operand, Terms, name_of
+from comptoir.plan.expressions.typed import Typed
 from comptoir.request.expression.tree import Binary, BinaryOperator, Literal, Node
 
 COMPARING: frozenset[BinaryOperator] = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -51,11 +42,11 @@ def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -
         if left.typed is None:
             left = Operand(left.node, terms.settled(left))
         held = terms.settled(left)
-        if held.kind is not NOTHING:
+        if held.type is not types.NULL:
             return _with_literal(terms, operator, held, right.node)
     first, second = terms.settled(left), terms.settled(right)
     first, second = alike(terms, node, (left.node, first), (right.node, second), computes=False)
-    if first.kind is RECORD and operator not in ("eq", "ne"):
+    if first.type is types.RECORD and operator not in ("eq", "ne"):
         raise terms.misused(
             node, f"{node.operator} does not apply to records, which have no order."
         )
@@ -63,13 +54,13 @@ def bind_comparison(terms: Terms, node: Binary, left: Operand, right: Operand) -
 
 
 def compared(operator: str, first: Typed, second: Typed) -> Typed:
-    """The comparison of two values of one kind; it is never null itself."""
+    """The comparison of two values of one type; it is never null itself."""
     nullable = first.nullable or second.nullable
     comparison = Comparison(operator, first.value, second.value, nullable)
     if operator in ("le", "ge") and first.nullable and second.nullable:
         both = Junction("and", (IsNull(first.value), IsNull(second.value)))
-        return Typed(Junction("or", (comparison, both)), TRUTH)
-    return Typed(comparison, TRUTH)
+        return Typed(Junction("or", (comparison, both)), types.BOOLEAN)
+    return Typed(comparison, types.BOOLEAN)
 
 
 def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand]) -> Typed:
@@ -87,10 +78,10 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
         if isinstance(each.node, Literal) and each.typed is None:
             if _is_null(each.node):
                 has_null = True
-            elif held.kind is NOTHING:
+            elif held.type is types.NULL:
                 terms.settled(each)
             else:
-                bound = terms.literal(each.node, held.kind)
+                bound = terms.literal(each.node, held.type)
                 if bound.stored is not None and bound.exact:
                     literals[bound.stored] = None
     values: list[Value] = list(terms.slots.add_list(list(literals))) if literals else []
@@ -104,17 +95,21 @@ def bind_list(terms: Terms, node: Node, left: Operand, items: Sequence[Operand])
     if has_null and held.nullable:
         listed.append(IsNull(held.value))
     if not listed:
-        return Typed(Constant(value=False), TRUTH)
-    return Typed(listed[0] if len(listed) == 1 else Junction("or", tuple(listed)), TRUTH)
+        return Typed(Constant(value=False), types.BOOLEAN)
+    return Typed(listed[0] if len(listed) == 1 else Junction("or", tuple(listed)), types.BOOLEAN)
 
 
 def _first(terms: Terms, left: Operand, computed: Sequence[Operand]) -> Typed:
     """The literal before `in`: one that is compared with dates is a date."""
-    kinds = [terms.settled(each).kind for each in computed]
-    if DAYS in kinds and isinstance(left.node, Literal) and left.node.kind == "datetimeoffset":
-        bound = terms.literal(left.node, DAYS)
+    found = [terms.settled(each).type for each in computed]
+    if (
+        types.DATE in found
+        and isinstance(left.node, Literal)
+        and left.node.kind == "datetimeoffset"
+    ):
+        bound = terms.literal(left.node, types.DATE)
         if bound.stored is not None:
-            return Typed(terms.slots.add(bound.stored), DAYS)
+            return Typed(terms.slots.add(bound.stored), types.DATE)
     return terms.settled(left)
 
 
@@ -126,31 +121,33 @@ def alike(
     *,
     computes: bool = True,
 ) -> tuple[Typed, Typed]:
-    """Two values in the kind that holds both; raises `Refusal` (400) when none does.
+    """Two values in the type that holds both; raises `Refusal` (400) when none does.
 
     Unless one `computes` with them, a whole number beyond all Decimals stays beyond them.
     """
     first, second = left[1], right[1]
-    if first.kind is RECORD and second.kind is RECORD:
+    if first.type is types.RECORD and second.type is types.RECORD:
         _check_same_keys(terms, node, left, right)
-    if first.kind is second.kind or NOTHING in (first.kind, second.kind):
+    if first.type is second.type or types.NULL in (first.type, second.type):
         return first, second
-    if first.kind in NUMBERS and second.kind in NUMBERS:
-        kind = WIDE if WIDE in (first.kind, second.kind) else EXACT
+    if first.type in types.NUMBERS and second.type in types.NUMBERS:
+        wanted = (
+            types.WIDE_DECIMAL if types.WIDE_DECIMAL in (first.type, second.type) else types.DECIMAL
+        )
         if not computes:
             first, second = within_decimals(first), within_decimals(second)
-        return as_kind(first, kind), as_kind(second, kind)
+        return as_type(first, wanted), as_type(second, wanted)
     raise terms.misused(
         node,
-        f"{name_of(left[0])} is {first.kind.expected} and {name_of(right[0])} is "
-        f"{second.kind.expected}; the two do not go together.",
+        f"{name_of(left[0])} is {first.type.expected} and {name_of(right[0])} is "
+        f"{second.type.expected}; the two do not go together.",
     )
 
 
 def _check_same_keys(
     terms: Terms, node: Node, left: tuple[Node, Typed], right: tuple[Node, Typed]
 ) -> None:
-    if left[1].type.edm_name != right[1].type.edm_name:
+    if left[1].edm_type.edm_name != right[1].edm_type.edm_name:
         raise terms.misused(
             node,
             f"{name_of(left[0])} and {name_of(right[0])} are records with keys of different types; "
@@ -158,11 +155,11 @@ def _check_same_keys(
         )
 
 
-def as_kind(typed: Typed, kind: Kind) -> Typed:
-    """A number in a kind that holds it; any other value as it is."""
-    if typed.kind is kind or kind not in NUMBERS:
+def as_type(typed: Typed, wanted: types.ExpressionType) -> Typed:
+    """A number in a type that holds it; any other value as it is."""
+    if typed.type is wanted or wanted not in types.NUMBERS:
         return typed
-    return as_wide(typed) if kind is WIDE else as_decimal(typed)
+    return as_wide(typed) if wanted is types.WIDE_DECIMAL else as_decimal(typed)
 
 
 def _waits(left: Node, right: Node) -> bool:
@@ -176,30 +173,30 @@ def _is_null(node: Node) -> bool:
 
 def _with_null(terms: Terms, operator: str, operand: Operand) -> Typed:
     typed = terms.settled(operand)
-    if typed.kind is NOTHING or not typed.nullable or operator in ("lt", "gt"):
-        holds = operator in _EQUAL if typed.kind is NOTHING else operator == "ne"
-        return Typed(Constant(holds), TRUTH)
+    if typed.type is types.NULL or not typed.nullable or operator in ("lt", "gt"):
+        holds = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
+        return Typed(Constant(holds), types.BOOLEAN)
     absent = IsNull(typed.value)
-    return Typed(Not(absent) if operator == "ne" else absent, TRUTH)
+    return Typed(Not(absent) if operator == "ne" else absent, types.BOOLEAN)
 
 
 def _with_literal(terms: Terms, operator: str, held: Typed, literal: Literal) -> Typed:
-    if held.kind is TRUTH and literal.kind == "boolean" and operator in ("eq", "ne"):
+    if held.type is types.BOOLEAN and literal.kind == "boolean" and operator in ("eq", "ne"):
         expected = (literal.text == "true") == (operator == "eq")
         if not held.nullable:
-            return held if expected else Typed(negated(held.value), TRUTH)
-        return compared(operator, held, Typed(Constant(literal.text == "true"), TRUTH))
-    if held.kind is TRUTH:
-        terms.literal(literal, held.kind)
-        return compared(operator, held, Typed(Constant(literal.text == "true"), TRUTH))
-    bound = terms.literal(literal, held.kind)
+            return held if expected else Typed(negated(held.value), types.BOOLEAN)
+        return compared(operator, held, Typed(Constant(literal.text == "true"), types.BOOLEAN))
+    if held.type is types.BOOLEAN:
+        terms.literal(literal, held.type)
+        return compared(operator, held, Typed(Constant(literal.text == "true"), types.BOOLEAN))
+    bound = terms.literal(literal, held.type)
     if bound.stored is None:
-        return Typed(Constant(operator == "ne"), TRUTH)
+        return Typed(Constant(operator == "ne"), types.BOOLEAN)
     if not bound.exact:
         if operator in ("eq", "ne"):
-            return Typed(Constant(operator == "ne"), TRUTH)
+            return Typed(Constant(operator == "ne"), types.BOOLEAN)
         operator = "le" if operator in ("lt", "le") else "gt"
-    return compared(operator, held, Typed(terms.slots.add(bound.stored), held.kind))
+    return compared(operator, held, Typed(terms.slots.add(bound.stored), held.type))
 
 
 def negated(condition: Value) -> Value:

@@ -1,15 +1,16 @@
-"""`$compute` bound to a kind: values beside the properties of a record."""
+"""`$compute` bound to an entity type: values beside the properties of a record."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from comptoir.plan.bound import Field
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import kept
-from comptoir.plan.expressions.kinds import RECORD, Typed, typed_property
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import Computed, ComputedProperty
 from comptoir.request.compute import COMPUTE, parse_compute
@@ -43,7 +44,7 @@ def bind_compute(grounds: Grounds, text: str) -> Computed:
         node = grounds.resolved(item.expression, text)
         binder = Binder(grounds.model, grounds.entity_set, COMPUTE)
         typed = narrowed(binder.value(node))
-        if typed.kind is RECORD:
+        if typed.type is types.RECORD:
             raise unsupported(COMPUTE, node.position, "a record as a computed value")
         lengths = Lengths(grounds.model, COMPUTE, binder.slots.values)
         longest = lengths.longest(typed.value, item.position)
@@ -54,7 +55,7 @@ def bind_compute(grounds: Grounds, text: str) -> Computed:
             ComputedProperty(
                 item.alias,
                 typed.value,
-                typed.type,
+                typed.edm_type,
                 typed.nullable,
                 print_expression(node),
                 tuple(binder.slots.values),

@@ -1,4 +1,4 @@
-"""`$filter` bound to a set's kind."""
+"""`$filter` bound to an entity type."""
 
 from comptoir.edm.model import PairFilter
 from comptoir.plan.bound import Condition, Junction, Value

@@ -1,113 +1,44 @@
-"""The canonical functions of OData (URL Conventions 4.01, section 5.1.1.5 on) and their types."""
+"""Calls of the canonical functions of OData (URL Conventions 4.01, section 5.1.1.5 on)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 
-import msgspec
-
-from comptoir.edm.number import INT32
-from comptoir.edm.primitive import PrimitiveType
 from comptoir.edm.temporal import INSTANT
 from comptoir.plan.bound import Function, Value
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    MOMENTS,
-    NOTHING,
-    NUMBERS,
-    SPANS,
-    TIMES,
-    TRUTH,
-    WHOLE,
-    WORDS,
-    Kind,
-    Typed,
-)
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
+from comptoir.plan.expressions.typed import Typed
 from comptoir.plan.faults import unknown_name
+from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
 from comptoir.request.expression.tree import Call, Literal
 from comptoir.request.pattern import PatternFault, check_pattern
 
-SHORT = 100
-"""Characters of a literal that a database looks for by trying each place of the text."""
+SHORT_LITERAL = 100
+"""Characters of a literal that a database finds fast enough by trying each place of the text."""
 
 MAXIMUM = "9999-12-31T23:59:59.999Z"
 """The latest instant."""
 
-
-class Signature(msgspec.Struct, frozen=True):
-    """The kinds that a function takes and gives, and how large a whole result may be."""
-
-    parameters: tuple[Kind, ...]
-    result: Kind
-    most: int = 2**31
-    own_type: PrimitiveType | None = None
-
-
-_DATED = ("year", "month", "day")
-_TIMED = ("hour", "minute", "second")
-
-
-def _signatures() -> dict[str, tuple[Signature, ...]]:
-    whole = INT32
-    held = {
-        "contains": (Signature((WORDS, WORDS), TRUTH),),
-        "startswith": (Signature((WORDS, WORDS), TRUTH),),
-        "endswith": (Signature((WORDS, WORDS), TRUTH),),
-        "matchespattern": (Signature((WORDS, WORDS), TRUTH),),
-        "tolower": (Signature((WORDS,), WORDS),),
-        "toupper": (Signature((WORDS,), WORDS),),
-        "trim": (Signature((WORDS,), WORDS),),
-        "concat": (Signature((WORDS, WORDS), WORDS),),
-        "length": (Signature((WORDS,), WHOLE, own_type=whole),),
-        "indexof": (Signature((WORDS, WORDS), WHOLE, own_type=whole),),
-        "substring": (
-            Signature((WORDS, WHOLE), WORDS),
-            Signature((WORDS, WHOLE, WHOLE), WORDS),
-        ),
-        "date": (Signature((MOMENTS,), DAYS),),
-        "time": (Signature((MOMENTS,), TIMES),),
-        "totaloffsetminutes": (Signature((MOMENTS,), WHOLE, own_type=whole),),
-        "totalseconds": (Signature((SPANS,), EXACT),),
-        "fractionalseconds": (Signature((MOMENTS,), EXACT), Signature((TIMES,), EXACT)),
-        "mindatetime": (Signature((), MOMENTS),),
-        "maxdatetime": (Signature((), MOMENTS),),
-        "now": (Signature((), MOMENTS),),
-    }
-    for name in _DATED:
-        held[name] = tuple(
-            Signature((kind,), WHOLE, 9_999, own_type=whole) for kind in (DAYS, MOMENTS)
-        )
-    for name in _TIMED:
-        held[name] = tuple(
-            Signature((kind,), WHOLE, 59, own_type=whole) for kind in (MOMENTS, TIMES)
-        )
-    return held
-
-
-SIGNATURES: Mapping[str, tuple[Signature, ...]] = MappingProxyType(_signatures())
-
 _INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
-_ROUNDING = frozenset({"round", "floor", "ceiling"})
+_ROUNDING: Mapping[str, FunctionName] = {"round": "round", "floor": "floor", "ceiling": "ceiling"}
 _OF_TYPES = frozenset({"cast", "isof", "case"})
-_BEYOND = frozenset(
+_UNSUPPORTED = frozenset(
     {"geo.distance", "geo.intersects", "geo.length", "hassubsequence", "hassubset", "isdefined"}
 )
 
-SUPPORTED = frozenset(SIGNATURES) - {"matchespattern"} | _ROUNDING | _OF_TYPES | {"matchesPattern"}
-"""The functions that may be called, spelled as OData spells them."""
+SUPPORTED = frozenset({*SIGNATURES, *_ROUNDING, *_OF_TYPES})
+"""The functions that may be called, as OData spells them."""
 
-CANONICAL = frozenset(SIGNATURES) | _ROUNDING | _OF_TYPES | _BEYOND
+CANONICAL = frozenset({name.lower() for name in SUPPORTED} | _UNSUPPORTED)
 """Every function that OData names, in lower case."""
 
-_OF_THE_OFFSET = frozenset({"date", "time", "totaloffsetminutes", *_DATED, "hour", "minute"})
+_BY_NAME = {name.lower(): signatures for name, signatures in SIGNATURES.items()}
 
 
 def check_name(terms: Terms, node: Call) -> None:
     """Raise `Refusal` for a function that is not supported (501), or that OData has not (400)."""
-    if node.name in SIGNATURES or node.name in _ROUNDING:
+    if node.name in _BY_NAME or node.name in _ROUNDING:
         return
     if node.name in CANONICAL:
         raise terms.unsupported(node, f"the function {node.name}")
@@ -120,23 +51,22 @@ def bind_call(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
     """The value of a function that `check_name` lets pass; raises `Refusal` (400, 501)."""
     if node.name in _ROUNDING:
         return _rounded(terms, node, arguments)
-    signatures = SIGNATURES[node.name]
-    if signatures[0].parameters == (SPANS,):
+    signatures = _BY_NAME[node.name]
+    if signatures[0].parameters == (types.DURATION,):
         arguments = [spanned(each) for each in arguments]
     values = [terms.settled(each) for each in arguments]
     signature = _chosen(terms, node, signatures, arguments, values)
     nullable = any(each.nullable for each in values)
-    special = _SPECIAL.get(node.name)
-    if special is not None:
-        value = special(terms, node, arguments, values)
-    elif node.name in _INSTANTS:
-        value = terms.slots.add(_INSTANTS[node.name])
+    function = signature.function
+    if function is None:
+        value: Value = terms.slots.add(_INSTANTS[node.name])
     else:
-        if node.name in _OF_THE_OFFSET:
-            _check_offset(terms, node, arguments[0])
-        timed = values[0].kind is TIMES and (node.name in _TIMED or node.name[0] == "f")
-        name = f"{node.name}_of_time" if timed else node.name
-        value = Function(name, _values(values))
+        if signature.utc:
+            _check_utc(terms, node, arguments[0])
+        checked = _VARIANTS.get(function)
+        if checked is not None:
+            function = checked(terms, arguments, values)
+        value = Function(function, tuple([each.value for each in values]))
     return Typed(value, signature.result, nullable, signature.most, own_type=signature.own_type)
 
 
@@ -158,7 +88,7 @@ def _chosen(
         )
     for number, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         wanted = [each.parameters[number] for each in fitting]
-        if value.kind is not NOTHING and value.kind not in wanted:
+        if value.type is not types.NULL and value.type not in wanted:
             expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
             raise terms.misused(
                 argument.node,
@@ -170,39 +100,39 @@ def _chosen(
             each
             for each in fitting
             if all(
-                value.kind in (NOTHING, kind)
-                for value, kind in zip(values, each.parameters, strict=True)
+                value.type in (types.NULL, parameter)
+                for value, parameter in zip(values, each.parameters, strict=True)
             )
         ),
         fitting[0],
     )
 
 
-def _said(value: Typed, wanted: Sequence[Kind]) -> str:
-    if value.kind in NUMBERS and WHOLE in wanted:
+def _said(value: Typed, wanted: Sequence[types.ExpressionType]) -> str:
+    if value.type in types.NUMBERS and types.WHOLE in wanted:
         return "a number with decimals"
-    return value.kind.expected
+    return value.type.expected
 
 
 def _rounded(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
     if len(arguments) != 1:
         raise terms.misused(node, f"{node.name} takes 1 argument, but {len(arguments)} are given.")
     held = terms.settled(arguments[0])
-    if held.kind is NOTHING:
-        return Typed(held.value, EXACT, nullable=True)
-    if held.kind not in NUMBERS:
+    if held.type is types.NULL:
+        return Typed(held.value, types.DECIMAL, nullable=True)
+    if held.type not in types.NUMBERS:
         raise terms.misused(
             arguments[0].node,
             f"{node.name} takes a number, but {name_of(arguments[0].node)} is "
-            f"{held.kind.expected}.",
+            f"{held.type.expected}.",
         )
-    if held.kind is WHOLE:
+    if held.type is types.WHOLE:
         return as_decimal(held)
-    return Typed(Function(node.name, (held.value,)), EXACT, held.nullable)
+    return Typed(Function(_ROUNDING[node.name], (held.value,)), types.DECIMAL, held.nullable)
 
 
-def _check_offset(terms: Terms, node: Call, argument: Operand) -> None:
-    """Refuse to ask a literal for the parts of its own offset, which is not kept."""
+def _check_utc(terms: Terms, node: Call, argument: Operand) -> None:
+    """Refuse a literal with an offset, since an instant is stored without its offset."""
     literal = argument.node
     if not isinstance(literal, Literal) or literal.kind != "datetimeoffset":
         return
@@ -212,29 +142,41 @@ def _check_offset(terms: Terms, node: Call, argument: Operand) -> None:
         )
 
 
-def _endswith(
-    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
-) -> Value:
-    text, part = values
-    simple = isinstance(arguments[1].node, Literal) and not text.nullable and not part.nullable
-    name = "endswith_text" if simple else "endswith"
-    return Function(name, (text.value, part.value))
+def _contains(terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]) -> FunctionName:
+    return "contains_literal" if _is_short(arguments[1]) else "contains"
 
 
-def _substring(
-    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
-) -> Value:
+def _indexof(terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]) -> FunctionName:
+    return "indexof_literal" if _is_short(arguments[1]) else "indexof"
+
+
+def _is_short(operand: Operand) -> bool:
+    return isinstance(operand.node, Literal) and len(operand.node.text) <= SHORT_LITERAL
+
+
+def _startswith(
+    terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]
+) -> FunctionName:
+    return "startswith_literal" if isinstance(arguments[1].node, Literal) else "startswith"
+
+
+def _endswith(terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]) -> FunctionName:
+    nullable = any(each.nullable for each in values)
+    simple = isinstance(arguments[1].node, Literal) and not nullable
+    return "endswith_literal" if simple else "endswith"
+
+
+def _substring(terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]) -> FunctionName:
     for each, argument in zip(values[2:], arguments[2:], strict=True):
         if each.literal is not None and each.literal < 0:
             raise terms.misused(argument.node, "substring takes a length that is not negative.")
     written = all(each.literal is not None and each.literal >= 0 for each in values[1:])
-    name = "substring_written" if written else "substring"
-    return Function(name, _values(values))
+    return "substring_literal" if written else "substring"
 
 
-def _matches(
-    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
-) -> Value:
+def _matchespattern(
+    terms: Terms, arguments: Sequence[Operand], values: Sequence[Typed]
+) -> FunctionName:
     pattern = arguments[1].node
     if not isinstance(pattern, Literal):
         raise terms.unsupported(pattern, "a pattern that is no literal in matchesPattern")
@@ -247,34 +189,17 @@ def _matches(
                     pattern, f"{fault.construct} in the pattern of matchesPattern"
                 ) from None
             raise terms.misused(pattern, f"the pattern {fault}") from None
-    return Function("matchespattern", _values(values))
+    return "matchespattern"
 
 
-def _located(
-    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
-) -> Value:
-    part = arguments[1].node
-    short = isinstance(part, Literal) and len(part.text) <= SHORT
-    return Function(f"{node.name}_text" if short else node.name, _values(values))
-
-
-def _values(values: Sequence[Typed]) -> tuple[Value, ...]:
-    return tuple([each.value for each in values])
-
-
-def _startswith(
-    terms: Terms, node: Call, arguments: Sequence[Operand], values: Sequence[Typed]
-) -> Value:
-    written = isinstance(arguments[1].node, Literal)
-    return Function("startswith_text" if written else "startswith", _values(values))
-
-
-_Special = Callable[[Terms, Call, Sequence[Operand], Sequence[Typed]], Value]
-_SPECIAL: dict[str, _Special] = {
-    "contains": _located,
-    "indexof": _located,
-    "startswith": _startswith,
+_VARIANTS: Mapping[
+    FunctionName, Callable[[Terms, Sequence[Operand], Sequence[Typed]], FunctionName]
+] = {
+    "contains": _contains,
     "endswith": _endswith,
+    "indexof": _indexof,
+    "matchespattern": _matchespattern,
+    "startswith": _startswith,
     "substring": _substring,
-    "matchespattern": _matches,
 }
+"""What checks the arguments of a function and chooses its variant; raises `Refusal` (400, 501)."""

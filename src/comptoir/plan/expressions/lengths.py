@@ -21,6 +21,7 @@ from comptoir.plan.bound import (
     parts,
 )
 from comptoir.plan.faults import unsupported
+from comptoir.plan.functions import FunctionName
 from comptoir.plan.read import Computed
 
 MOST_CHARACTERS = 64_000
@@ -36,10 +37,12 @@ PostgreSQL may compare each character of either with each of the other, some hun
 a tenth of a second, and cannot be interrupted meanwhile.
 """
 
-_SEARCHING = frozenset({"contains", "contains_text", "indexof", "indexof_text"})
+_SEARCHING: frozenset[FunctionName] = frozenset(
+    {"contains", "contains_literal", "indexof", "indexof_literal"}
+)
 
-SHORT = 40.0
-"""No less than what a value that is no text has as text."""
+OTHER_LENGTH = 40.0
+"""An upper bound of the characters that a value of another type than text has as text."""
 
 NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
 
@@ -80,7 +83,7 @@ class Lengths:
             case Field() if node.name in self._known:
                 return self._known[node.name]
             case Field() | Member():
-                return self._properties.get(node.name, SHORT)
+                return self._properties.get(node.name, OTHER_LENGTH)
             case Slot():
                 return float(len(str(self._values[node.number])))
             case Related():
@@ -88,11 +91,11 @@ class Lengths:
             case Exists():
                 if node.condition is not None:
                     self.longest(node.condition, position)
-                return SHORT
+                return OTHER_LENGTH
         below = [self.longest(each, position) for each in parts(node)]
         if isinstance(node, Choice):
             return max(below)
-        return self._made(node, below, position) if isinstance(node, Function) else SHORT
+        return self._made(node, below, position) if isinstance(node, Function) else OTHER_LENGTH
 
     def _made(self, node: Function, below: Sequence[float], position: int) -> float:
         length = sum(below)
@@ -102,7 +105,7 @@ class Lengths:
             if self._compared > MOST_COMPARED:
                 construct = "looking for long texts within long texts so often"
                 raise unsupported(self._option, position, construct)
-        if node.name == "substring_written":
+        if node.name == "substring_literal":
             counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
             length = min([below[0], *map(float, counts)])
         if node.name == "concat" and length > MOST_CHARACTERS:

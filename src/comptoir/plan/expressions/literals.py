@@ -5,38 +5,26 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir.edm.number import SCALE
+from comptoir.edm.number import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.plan.expressions.kinds import (
-    DAYS,
-    EXACT,
-    MOMENTS,
-    MOST_WHOLE,
-    NUMBERS,
-    SPANS,
-    TIMES,
-    WHOLE,
-    WIDE,
-    WORDS,
-    Kind,
-)
-from comptoir.plan.expressions.wide import LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
 from comptoir.request.expression.tree import Literal
 
-# what no stored number reaches: 64-bit columns compare with it all the same
-_BEYOND = 4 * 10**18
+# beyond every stored number, and within 64 bits, so that columns compare with it
+_BEYOND = 4 * 10**PRECISION
 
 _MIDNIGHT = "00:00:00.000Z"
 
 _SPAN = QUOTED_SHAPES["duration"][1]
 
-_BEYOND_DIGITS = 18
+_BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
 _FINER = {
-    MOMENTS: re.compile(r"\.\d{3}\d*[1-9]"),
-    TIMES: re.compile(r"\.\d{3}\d*[1-9]"),
-    SPANS: re.compile(rf"\.\d{{{SCALE}}}\d*[1-9]"),
+    types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),
+    types.TIME_OF_DAY: re.compile(r"\.\d{3}\d*[1-9]"),
+    types.DURATION: re.compile(rf"\.\d{{{SCALE}}}\d*[1-9]"),
 }
 """A fraction of a second with digits, other than zeros, behind those that are stored."""
 
@@ -51,26 +39,26 @@ class Bound(msgspec.Struct, frozen=True):
     exact: bool = True
 
 
-def bind_literal(literal: Literal, kind: Kind) -> Bound | None:
-    """A literal as a value of a kind; None when it does not go with the kind.
+def bind_literal(literal: Literal, wanted: types.ExpressionType) -> Bound | None:
+    """A literal as a value of a type; None when it is of another type.
 
-    Raises `ValueFault` for a value of the right kind that does not exist (30 February).
+    Raises `ValueFault` for a value of the type that does not exist (30 February).
     """
-    if kind is SPANS:
+    if wanted is types.DURATION:
         literal = as_duration(literal)
-    elif kind is DAYS:
+    elif wanted is types.DATE:
         literal = as_date(literal)
-    if literal.kind not in kind.literals:
+    if literal.kind not in wanted.literals:
         return None
-    if kind in NUMBERS:
-        return _number(literal.text, kind)
+    if wanted in types.NUMBERS:
+        return _number(literal.text, wanted)
     # a longer text than a property holds equals none of them, and is no fault in a filter
-    if kind is WORDS:
+    if wanted is types.TEXT:
         if "\0" in literal.text:
             raise ValueFault("holds a NUL character, which no text holds.")
         return Bound(literal.text)
-    finer = _FINER[kind].search(literal.text) if kind in _FINER else None
-    stored = kind.type.from_text(literal.text)
+    finer = _FINER[wanted].search(literal.text) if wanted in _FINER else None
+    stored = wanted.edm_type.from_text(literal.text)
     if finer is not None and isinstance(stored, int) and literal.text.startswith("-"):
         stored -= 1
     return Bound(stored, exact=finer is None)
@@ -87,15 +75,15 @@ def as_duration(literal: Literal) -> Literal:
 
 
 def as_date(literal: Literal) -> Literal:
-    """A date-time at midnight UTC as its date; any other kind of literal as it is.
+    """A date-time at midnight UTC as its date; any other literal as it is.
 
     Some clients have one type for both. Raises `ValueFault` for another time of day.
     """
     if literal.kind != "datetimeoffset":
         return literal
-    moment = str(MOMENTS.type.from_text(literal.text))
+    moment = str(types.DATE_TIME.edm_type.from_text(literal.text))
     day, _, time = moment.partition("T")
-    if time != _MIDNIGHT or _FINER[MOMENTS].search(literal.text):
+    if time != _MIDNIGHT or _FINER[types.DATE_TIME].search(literal.text):
         raise ValueFault(
             "is compared with a date and has a time other than midnight UTC. Write the date "
             f"alone: {literal.text.partition('T')[0]}."
@@ -103,18 +91,23 @@ def as_date(literal: Literal) -> Literal:
     return Literal("date", day, literal.position)
 
 
-def _number(text: str, kind: Kind) -> Bound:
+def _number(text: str, wanted: types.ExpressionType) -> Bound:
     try:
         number = Decimal(text)
     except InvalidOperation:
         raise ValueFault("has an exponent of too many digits.") from None
     if number.is_nan():
         return Bound(None)
-    if kind is WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
+    if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
         return _beyond_64_bits(number)
-    scale = WIDE_SCALE if kind is WIDE else SCALE if kind is EXACT else 0
-    bound = _scaled(number, scale, len(text), 12 if kind is WIDE else 17 - scale)
-    if kind is not WIDE or bound.stored is None:
+    scale = WIDE_SCALE if wanted is types.WIDE_DECIMAL else SCALE if wanted is types.DECIMAL else 0
+    bound = _scaled(
+        number,
+        scale,
+        len(text),
+        (WHOLE_DIGITS if wanted is types.WIDE_DECIMAL else PRECISION - scale) - 1,
+    )
+    if wanted is not types.WIDE_DECIMAL or bound.stored is None:
         return bound
     units = max(-LARGEST, min(LARGEST, int(bound.stored)))
     return Bound(wide_text(units), bound.exact)

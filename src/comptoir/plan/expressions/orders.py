@@ -1,14 +1,14 @@
-"""`$orderby` bound to a kind: properties and expressions, each up or down."""
+"""`$orderby` bound to an entity type: properties and expressions, each up or down."""
 
 from collections.abc import Collection
 
 from comptoir.edm.text import Text
 from comptoir.plan.bound import Field
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.computes import computed_names
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import kept
-from comptoir.plan.expressions.kinds import NOTHING, RECORD, WIDE
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths
 from comptoir.plan.expressions.terms import name_of
 from comptoir.plan.faults import ORDERBY, misused, unsupported
@@ -25,7 +25,7 @@ MOST_KEYS = 32
 
 @kept(ORDERS_KEPT)
 def bind_orderby(grounds: Grounds, text: str) -> Order:
-    """The total order that `$orderby` asks for: its keys, then the key of the kind.
+    """The total order that `$orderby` asks for: its keys, then the key of the set.
 
     A key that comes again sorts nothing and is left out. Raises `Refusal`: 400 with the place of
     the fault, 501 for an expression that is not supported.
@@ -38,16 +38,16 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
         node = grounds.resolved(item.expression, text)
         binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
         typed = binder.value(node)
-        if typed.kind is RECORD:
+        if typed.type is types.RECORD:
             raise misused(
                 ORDERBY,
                 node.position,
                 f"{name_of(node)} is a record, and records have no order. Sort by a property.",
             )
-        if typed.kind is NOTHING:
+        if typed.type is types.NULL:
             continue
         value, values = typed.value, tuple(binder.slots.values)
-        is_text = typed.kind is WIDE or isinstance(typed.type.default, str)
+        is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
         key: OrderKey | OrderTerm = OrderTerm(
             value, is_text, typed.nullable, item.descending, values
         )

@@ -6,8 +6,9 @@ import msgspec
 
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.bound import CountOf, Field, Member, Related, Step, Value
-from comptoir.plan.expressions.kinds import RECORD, WHOLE, Typed, typed_property
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.terms import Terms
+from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import no_further, unknown_name
 from comptoir.request.expression.tree import Path
 
@@ -69,7 +70,7 @@ class Paths:
             return self._record(path, place)
         name, *beyond = rest
         if name == "$count" and place.many:
-            return Typed(CountOf(place.steps), WHOLE, most=2**53)
+            return Typed(CountOf(place.steps), types.WHOLE, most=2**53)
         held = place.entity_set.type.by_name.get(name)
         if held is None:
             raise self._unknown(path, place, name)
@@ -161,7 +162,7 @@ class Paths:
         value: Value = Member(place.number, key.name) if place.number else Field(key.name)
         if place.steps:
             value = Related(place.steps, value)
-        return Typed(value, RECORD, nullable=bool(place.steps), own_type=key.type)
+        return Typed(value, types.RECORD, nullable=bool(place.steps), own_type=key.type)
 
     def _aggregated(self, path: Path) -> Exception:
         kind, name = self.root.entity_set.type, path.segments[0]

@@ -17,7 +17,7 @@ from comptoir.edm.primitive import Stored
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
 from comptoir.plan.expressions.filters import bind_filter
-from comptoir.plan.expressions.functions import SHORT
+from comptoir.plan.expressions.functions import SHORT_LITERAL
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import LONG, LONG_KEPT, kept
 from comptoir.plan.expressions.slots import NOW
@@ -58,7 +58,7 @@ def filter_where(grounds: Grounds, text: str) -> Where:
         texts = _BETWEEN.join([text, *[alias for _, alias in grounds.aliases]])
     parts = _LITERAL.split(texts)
     literals = parts[1::2]
-    if len(texts) > SHORT and any(len(each) > SHORT for each in literals):
+    if len(texts) > SHORT_LITERAL and any(len(each) > SHORT_LITERAL for each in literals):
         return _whole(grounds, text)
     kinds = tuple([literal[0] == "'" for literal in literals])
     names = tuple([name for name, _ in grounds.aliases])

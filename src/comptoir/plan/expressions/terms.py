@@ -1,24 +1,14 @@
 """What all parts of a binding share: the slots, the option that is bound, and what it refuses."""
 
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, WHOLE_DIGITS
 from comptoir.edm.primitive import ValueFault
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Constant, Null
-from comptoir.plan.expressions.kinds import (
-    EXACT,
-    KIND_OF_LITERAL,
-    MOST_DECIMAL,
-    MOST_WHOLE,
-    NOTHING,
-    NUMBERS,
-    TRUTH,
-    WHOLE,
-    WIDE,
-    Kind,
-    Typed,
-)
+from comptoir.plan.expressions import types
 from comptoir.plan.expressions.literals import Bound, as_duration, bind_literal
 from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.expressions.wide import LARGEST, wide_text
+from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.faults import misused, unsupported
 from comptoir.request.expression.tree import (
     Binary,
@@ -36,7 +26,7 @@ from comptoir.request.expression.tree import (
     Unary,
 )
 
-_MOST = {WHOLE: MOST_WHOLE, EXACT: MOST_DECIMAL}
+_MOST = {types.WHOLE: MOST_WHOLE, types.DECIMAL: MOST_DECIMAL}
 _WIDEST = (wide_text(LARGEST), wide_text(-LARGEST))
 
 
@@ -74,18 +64,18 @@ class Terms:
         """501: valid OData that is not supported, by its name, at the place of a node."""
         return unsupported(self.option, node.position, construct or name_of(node))
 
-    def literal(self, node: Literal, kind: Kind) -> Bound:
-        """A literal as a value of a kind; raises `Refusal` (400) when it does not go with it."""
+    def literal(self, node: Literal, wanted: types.ExpressionType) -> Bound:
+        """A literal as a value of a type; raises `Refusal` (400) when it does not go with it."""
         try:
-            bound = bind_literal(node, kind)
+            bound = bind_literal(node, wanted)
         except ValueFault as fault:
             raise self.misused(node, f"the value {fault}") from None
         if bound is None:
-            held = KIND_OF_LITERAL.get(node.kind)
+            held = types.TYPE_OF_LITERAL.get(node.kind)
             if held is None:
                 raise self.unsupported(node, f"the {node.kind} literal {node.text[:40]!r}")
             raise self.misused(
-                node, f"{held.form} does not compare with {kind.expected}. Write {kind.form}."
+                node, f"{held.form} does not compare with {wanted.expected}. Write {wanted.form}."
             )
         return bound
 
@@ -96,38 +86,38 @@ class Terms:
         node = operand.node
         if not isinstance(node, Literal):
             raise LookupError(f"{type(node).__name__} is bound to nothing")
-        kind = KIND_OF_LITERAL.get(node.kind)
-        if kind is None:
+        wanted = types.TYPE_OF_LITERAL.get(node.kind)
+        if wanted is None:
             raise self.unsupported(node, f"the {node.kind} literal {node.text[:40]!r}")
-        if kind is NOTHING:
-            return Typed(Null(), NOTHING, nullable=True)
-        if kind is TRUTH:
-            return Typed(Constant(node.text == "true"), TRUTH)
-        if kind is EXACT and not self.literal(node, EXACT).exact:
-            kind = WIDE
-        bound = self.literal(node, kind)
+        if wanted is types.NULL:
+            return Typed(Null(), types.NULL, nullable=True)
+        if wanted is types.BOOLEAN:
+            return Typed(Constant(node.text == "true"), types.BOOLEAN)
+        if wanted is types.DECIMAL and not self.literal(node, types.DECIMAL).exact:
+            wanted = types.WIDE_DECIMAL
+        bound = self.literal(node, wanted)
         if bound.stored is None or node.text in ("INF", "-INF"):
             raise self.unsupported(node, f"computing with {node.text}")
-        if kind in NUMBERS:
-            return self._number(node, kind, bound)
+        if wanted in types.NUMBERS:
+            return self._number(node, wanted, bound)
         if not bound.exact:
             raise self.misused(
                 node, f"{node.text} is finer than what is computed with. Write fewer digits."
             )
-        return Typed(self.slots.add(bound.stored), kind)
+        return Typed(self.slots.add(bound.stored), wanted)
 
-    def _number(self, node: Literal, kind: Kind, bound: Bound) -> Typed:
+    def _number(self, node: Literal, wanted: types.ExpressionType, bound: Bound) -> Typed:
         stored = bound.stored
-        if kind is WIDE and stored is not None:
+        if wanted is types.WIDE_DECIMAL and stored is not None:
             if bound.exact and stored not in _WIDEST:
-                return Typed(self.slots.add(stored), WIDE)
-        elif bound.exact and abs(int(stored or 0)) <= _MOST[kind]:
+                return Typed(self.slots.add(stored), types.WIDE_DECIMAL)
+        elif bound.exact and abs(int(stored or 0)) <= _MOST[wanted]:
             number = int(stored or 0)
-            return Typed(self.slots.add(number), kind, most=abs(number), literal=number)
+            return Typed(self.slots.add(number), wanted, most=abs(number), literal=number)
         raise self.misused(
             node,
             "the number is beyond what is computed with: whole numbers of 64 bits, others of up "
-            "to 13 digits before the point and 30 behind it.",
+            f"to {WHOLE_DIGITS} digits before the point and {WIDE_SCALE} behind it.",
         )
 
 

@@ -9,8 +9,6 @@ import msgspec
 from comptoir.response.answer import Answer, Pieces
 from comptoir.response.batch.reply import GroupReply, Replies, Reply, pieces, whole
 
-MEDIA_TYPE = b"application/json"
-
 _encode = msgspec.json.encode
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from comptoir.errors import OperatorError
-from comptoir.sql.routines import routine_statements
+from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.sql.tables import COMPANY_ID
 
 MINIMUM_CITUS = 11
@@ -22,7 +22,7 @@ FIRST = "companies"
 ONE_BY_ONE = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 """What a transaction begins with that makes functions and tables on all nodes."""
 
-# Arrays are of texts, since asyncpg would look any other array type up (see sql/arrays.py).
+# asyncpg looks up any array type but texts (see sql/dialects/postgresql/arrays.py).
 _EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
 _PLACEMENTS = text(
     "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"

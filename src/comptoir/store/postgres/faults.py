@@ -23,7 +23,7 @@ from comptoir.errors import (
     Refusal,
     UnreachableError,
 )
-from comptoir.sql.routines import NOT_COMPUTED
+from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store.urls import shown
 
 _log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.sql.routines import routine_statements
+from comptoir.sql.dialects.postgresql.routines import routine_statements
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.distributing import (

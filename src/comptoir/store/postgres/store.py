@@ -11,19 +11,20 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.target import Company
-from comptoir.sql.postgres_statements import postgres_statements
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.postgres.gate import Gate, unfit
-from comptoir.store.postgres.moment import LONGEST_SECONDS, postgres_moment
 from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.readiness import READINESS, check_readiness
 from comptoir.store.postgres.replica import REACH_SECONDS, Replica, System, system_of
 from comptoir.store.postgres.slow import SlowReads
-from comptoir.store.postgres.stock import Stock
+from comptoir.store.postgres.snapshot import LONGEST_SECONDS, postgres_snapshot
+from comptoir.store.postgres.statistics import Statistics
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
 from comptoir.store.protocol import Noted, Reads, Renewed
@@ -49,7 +50,7 @@ class PostgresStore(StatementStore):
     """
 
     def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
-        statements = postgres_statements(model)
+        statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._noted = noted
@@ -77,9 +78,9 @@ class PostgresStore(StatementStore):
         )
         self._pool_writer = Writer(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
-        self._stock = Stock(patient)
-        open_moment = partial(postgres_moment, patient)
-        super().__init__(statements, self._pool_reader, self._pool_writer, open_moment, condition)
+        self._statistics = Statistics(patient)
+        open_snapshot = partial(postgres_snapshot, patient)
+        super().__init__(statements, self._pool_reader, self._pool_writer, open_snapshot, condition)
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
@@ -96,8 +97,8 @@ class PostgresStore(StatementStore):
             raise Renewed(company.id)
 
     @override
-    async def take_stock(self, tables: Sequence[str]) -> None:
-        await self._stock.take(tables)
+    async def refresh_statistics(self, tables: Sequence[str]) -> None:
+        await self._statistics.refresh(tables)
 
     @override
     async def check(self) -> None:
@@ -121,7 +122,7 @@ class PostgresStore(StatementStore):
     async def close(self) -> None:
         # units of indexing end with the writer, which waits for none when the database hangs
         await asyncio.gather(
-            self._following.stop(), self._stock.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._following.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:

@@ -1,9 +1,12 @@
-"""Connections to the file: how they are set, and what their errors mean."""
+"""Connections to the file: their settings, their functions, and the meaning of their errors."""
 
 import logging
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from comptoir.edm.primitive import Stored
 from comptoir.errors import (
     DATABASE_BUSY,
     DATABASE_FULL,
@@ -13,7 +16,9 @@ from comptoir.errors import (
     OperatorError,
     Refusal,
 )
-from comptoir.store.sqlite.functions import Connection, register
+from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
+from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
+from comptoir.store.sqlite.limit import Limit
 from comptoir.store.urls import SQLITE, is_postgres, shown
 
 _log = logging.getLogger(__name__)
@@ -27,6 +32,91 @@ _CACHE_KIB = 16_384
 _MAPPED_BYTES = 1 << 30
 _NO_ROOM = (sqlite3.SQLITE_FULL,)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class Faults:
+    """Keeps the message of a function that fails: the driver reports only that it failed."""
+
+    def __init__(self) -> None:
+        self._message: str | None = None
+
+    def guarded(self, compute: Computing, limit: Limit) -> Computing:
+        """A function that checks a limit, returns null for null and keeps a fault's message."""
+
+        def run(*arguments: Stored | None) -> Stored | None:
+            if None in arguments:
+                return None
+            limit.check()
+            try:
+                return compute(*arguments)
+            except ComputingFault as fault:
+                self.keep(fault)
+                raise
+
+        return run
+
+    def keep(self, fault: ComputingFault) -> None:
+        """Keep the message of a fault."""
+        self._message = str(fault)
+
+    def take(self) -> str | None:
+        """The message of the last fault, once."""
+        message, self._message = self._message, None
+        return message
+
+
+class _Total:
+    """An aggregate function of a connection over wide decimals."""
+
+    def __init__(
+        self, faults: Faults, limit: Limit, result: Callable[[WideTotal], Stored | None]
+    ) -> None:
+        self._faults = faults
+        self._limit = limit
+        self._result = result
+        self._total = WideTotal()
+
+    def step(self, value: str | None, /) -> None:
+        """Add a number."""
+        self._limit.check()
+        self._total.step(value)
+
+    def finalize(self) -> Stored | None:
+        """The result."""
+        try:
+            return self._result(self._total)
+        except ComputingFault as fault:
+            self._faults.keep(fault)
+            raise
+
+
+class Connection(sqlite3.Connection):
+    """A connection with the faults of its functions and the limit of its statement."""
+
+    faults = Faults()
+    limit = Limit()
+
+    def stop(self) -> None:
+        """End the current statement, between two records or within a function."""
+        self.limit.stop()
+        self.interrupt()
+
+
+def register(connection: Connection) -> None:
+    """Register the functions of the dialect with a connection."""
+    faults, limit = connection.faults, connection.limit = Faults(), Limit()
+    for name, routine in REGISTERED.items():
+        compute = routine.compute
+        if routine.checks:
+            compute = partial(compute, check=limit.check)
+        # SQLite computes a deterministic function once for constant arguments
+        connection.create_function(
+            name, routine.arity, faults.guarded(compute, limit), deterministic=True
+        )
+    for name, result in REGISTERED_AGGREGATES.items():
+        total = partial(_Total, faults, limit, result)
+        # the driver accepts more than the integers that its type declares
+        connection.create_aggregate(name, 1, total)  # type: ignore[arg-type]
 
 
 def database_path(url: str) -> Path:
@@ -69,11 +159,6 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
         raise OperatorError(_cannot_open(path, fault)) from fault
     register(connection)
     return connection
-
-
-def durability(connection: sqlite3.Connection) -> dict[str, str | int]:
-    """The settings of a connection on which durability rests, as the database reports them."""
-    return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in DURABILITY}
 
 
 def refusal_of(fault: sqlite3.Error) -> Refusal:

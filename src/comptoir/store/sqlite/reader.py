@@ -12,13 +12,12 @@ from collections.abc import Generator
 from contextlib import aclosing
 from typing import TypeVar
 
-from comptoir.plan.expressions.functions import SHORT
+from comptoir.plan.expressions.functions import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.protocol import Patience, unlimited
-from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.functions import Connection
+from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import Portion, StatementStopped, drive, run_statement
 from comptoir.store.turns import SLICE, Slices, Turns
@@ -184,5 +183,7 @@ class Reader:
 
 def _has_long_texts(query: Query) -> bool:
     # not many short ones, such as the keys that $expand looks up
-    texts = [len(each) for each in query.values if isinstance(each, str) and len(each) > SHORT]
+    texts = [
+        len(each) for each in query.values if isinstance(each, str) and len(each) > SHORT_LITERAL
+    ]
     return bool(texts) and sum(texts) > MOST_TEXT

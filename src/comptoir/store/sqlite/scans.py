@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
-from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.functions import Connection
+from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.sqlite.session import Portion, StatementStopped, run_statement
 
 INTERRUPT_SECONDS = 0.02

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Statement
-from comptoir.store.sqlite.functions import Connection
+from comptoir.store.sqlite.connection import Connection
 
 FETCHED = 10
 """How many rows of a portion are fetched at once."""

@@ -6,12 +6,13 @@ from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.sql.statements import sqlite_statements
+from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
 from comptoir.store.sqlite.connection import connect, database_path
-from comptoir.store.sqlite.moment import sqlite_moment
 from comptoir.store.sqlite.reader import Reader
 from comptoir.store.sqlite.scans import Scans
+from comptoir.store.sqlite.snapshot import sqlite_snapshot
 from comptoir.store.sqlite.writer import Writer
 from comptoir.store.store import StatementStore
 from comptoir.store.watermarks import Watermarks
@@ -22,7 +23,7 @@ class SqliteStore(StatementStore):
 
     def __init__(self, settings: Settings, model: Model) -> None:
         path = database_path(settings.database)
-        statements = sqlite_statements(model)
+        statements = statements_of(model, SQLITE)
         open_reading = partial(connect, path, writes=False, lock_seconds=settings.lock_seconds)
         writing = connect(path, writes=True, lock_seconds=settings.lock_seconds)
         self._scans = Scans(
@@ -37,8 +38,8 @@ class SqliteStore(StatementStore):
         self._file_writer = Writer(
             writing, statements.service, condition, self.watermarks, settings.queued_writes
         )
-        open_moment = partial(sqlite_moment, open_reading)
-        super().__init__(statements, self._file_reader, self._file_writer, open_moment, condition)
+        open_snapshot = partial(sqlite_snapshot, open_reading)
+        super().__init__(statements, self._file_reader, self._file_writer, open_snapshot, condition)
 
     @override
     async def close(self) -> None:

@@ -1,0 +1,1 @@
+"""PostgreSQL: its functions, routines, text index, patterns, types and arrays."""

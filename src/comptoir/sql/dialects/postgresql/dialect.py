@@ -1,0 +1,11 @@
+"""PostgreSQL as a dialect."""
+
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
+from comptoir.sql.dialects.postgresql.text_index import TrigramIndex
+
+_compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+
+POSTGRESQL = Dialect(_compiler, FUNCTIONS, TrigramIndex(), arrays=True)

@@ -1,0 +1,377 @@
+"""The functions of a plan in PostgreSQL's SQL: its own functions, and those in `routines`.
+
+Every function has an exact type, since PostgreSQL converts none: conditions are Boolean, whole
+numbers are BIGINT, and texts compare by code point.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
+from types import MappingProxyType
+from typing import cast
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Numeric,
+    Text,
+    case,
+    collate,
+    false,
+    func,
+    literal_column,
+    true,
+)
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.dialects.postgresql import array
+
+from comptoir.edm.number import (
+    INT32,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    SCALE,
+    UNIT,
+    WHOLE_DIGITS,
+)
+from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE
+from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects.postgresql.patterns import as_regex
+from comptoir.sql.prepared import (
+    BLANK,
+    CODE_POINTS,
+    PREFIX,
+    Value,
+    constant,
+    constant_text,
+    converted,
+)
+
+Computed = Callable[..., SqlExpression]
+Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
+
+_POINT = f"{WHOLE_DIGITS} digits before the point"
+
+
+def _numeric(number: str) -> SqlExpression:
+    return cast("SqlExpression", literal_column(number, Numeric))
+
+
+def _call(name: str, result: Result, *arguments: SqlExpression) -> SqlExpression:
+    """A call of a routine."""
+    return cast("SqlExpression", getattr(func, f"{PREFIX}{name}")(*arguments, type_=result))
+
+
+def _as_whole(expression: SqlExpression) -> SqlExpression:
+    return cast("SqlExpression", sql_cast(expression, BigInteger))
+
+
+def _by_code_point(text: SqlExpression) -> SqlExpression:
+    return collate(cast("ColumnElement[str]", text), CODE_POINTS)
+
+
+def _exact(number: Operand) -> SqlExpression:
+    """The numeric value of a stored Decimal or wide decimal."""
+    return _call("exact", Numeric, number)
+
+
+def _whole(name: str) -> Computed:
+    """A routine that returns a whole number."""
+    return lambda *arguments: _call(name, BigInteger, *arguments)
+
+
+def _text(name: str) -> Computed:
+    """A routine that returns a text."""
+    return lambda *arguments: _by_code_point(_call(name, Text, *arguments))
+
+
+def _operation(routine: str, name: str) -> Computed:
+    return lambda left, right: _call(routine, BigInteger, left, constant_text(name), right)
+
+
+def _wide_operation(name: str) -> Computed:
+    def combined(left: Operand, right: Operand) -> SqlExpression:
+        made = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
+        return _by_code_point(made)
+
+    return combined
+
+
+def _div_decimal(left: Operand, right: Operand) -> SqlExpression:
+    return _call("div_decimal", BigInteger, _exact(left), _exact(right))
+
+
+def _narrow(number: SqlExpression) -> SqlExpression:
+    return _call("narrow", BigInteger, number)
+
+
+def _rounded(direction: str) -> Computed:
+    return lambda number: _call("rounded", BigInteger, _exact(number), constant_text(direction))
+
+
+def _infix(symbol: str) -> Computed:
+    return lambda left, right: left.op(symbol)(right)
+
+
+_NUMBERS: FunctionTable = {
+    "add_native": _infix("+"),
+    "sub_native": _infix("-"),
+    "mul_native": _infix("*"),
+    "div_native": _infix("/"),
+    "mod_native": _infix("%"),
+    "negate": constant(0).op("-"),
+    "scale": lambda number: number.op("*")(constant(UNIT)),
+    "scale_checked": _whole("scale_checked"),
+    "bounded": _whole("bounded"),
+    "add_whole": _operation("whole", "add"),
+    "sub_whole": _operation("whole", "sub"),
+    "mul_whole": _operation("whole", "mul"),
+    "div_whole": _operation("whole", "div"),
+    "mod_whole": _operation("whole", "mod"),
+    "add_decimal": _operation("decimal", "add"),
+    "sub_decimal": _operation("decimal", "sub"),
+    "mul_decimal": _operation("decimal", "mul"),
+    "mod_decimal": _operation("decimal", "mod"),
+    "add_wide": _wide_operation("add"),
+    "sub_wide": _wide_operation("sub"),
+    "mul_wide": _wide_operation("mul"),
+    "mod_wide": _wide_operation("mod"),
+    "div_decimal": _div_decimal,
+    "negate_wide": _text("negate_wide"),
+    "widen": _text("widen"),
+    "narrow": lambda number: _narrow(_exact(number)),
+    "round": _rounded("round"),
+    "floor": _rounded("floor"),
+    "ceiling": _rounded("ceiling"),
+}
+
+
+def _contains(text: Operand, part: Operand) -> SqlExpression:
+    return func.strpos(text, part, type_=Integer) > constant(0)
+
+
+def _startswith(text: Operand, part: Operand) -> SqlExpression:
+    return func.starts_with(text, part, type_=Boolean)
+
+
+def _endswith(text: Operand, part: Operand) -> SqlExpression:
+    return func.starts_with(func.reverse(text), func.reverse(part), type_=Boolean)
+
+
+def _endswith_literal(text: Operand, part: Operand) -> SqlExpression:
+    return func.right(text, func.length(part), type_=Text) == part
+
+
+def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
+    if not isinstance(pattern, BindParameter):
+        raise TypeError("a pattern must be a bound value, since binding translates it")
+    return text.op("~", is_comparison=True)(converted(pattern.key, _as_regex))
+
+
+def _as_regex(pattern: Value) -> str:
+    return as_regex(str(pattern))
+
+
+def _length(text: Operand) -> SqlExpression:
+    return _as_whole(func.length(text, type_=Integer))
+
+
+def _index_of(text: Operand, part: Operand) -> SqlExpression:
+    return _as_whole(func.strpos(text, part, type_=Integer).op("-")(constant(1)))
+
+
+def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+    first, *count = [
+        sql_cast(func.least(each, constant(LONGEST_TEXT)), Integer) for each in (start, *length)
+    ]
+    return _by_code_point(func.substr(text, first.op("+")(constant(1)), *count, type_=Text))
+
+
+_TEXTS: FunctionTable = {
+    "contains": _contains,
+    "contains_literal": _contains,
+    "startswith": _startswith,
+    "startswith_literal": _startswith,
+    "endswith": _endswith,
+    "endswith_literal": _endswith_literal,
+    "matchespattern": _matches_pattern,
+    "length": _length,
+    "indexof": _index_of,
+    "indexof_literal": _index_of,
+    "concat": lambda left, right: _by_code_point(left.op("||")(right)),
+    "substring": _text("substring"),
+    "substring_literal": _substring_literal,
+    "tolower": _text("tolower"),
+    "toupper": _text("toupper"),
+    "trim": _text("trim"),
+    "fold": lambda *texts: _by_code_point(_call("fold", Text, array(texts))),
+}
+
+
+def _part(start: int, length: int) -> Computed:
+    return lambda text: _as_whole(func.substr(text, constant(start), constant(length)))
+
+
+def _text_part(start: int, length: int) -> Computed:
+    def cut(text: Operand) -> SqlExpression:
+        return _by_code_point(func.substr(text, constant(start), constant(length), type_=Text))
+
+    return cut
+
+
+def _fraction(start: int) -> Computed:
+    milliseconds = _part(start, 3)
+    return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
+
+
+def _back(name: str) -> Computed:
+    """A routine that adds a duration, called with the negative duration."""
+    move = _text(name)
+    return lambda time, span: move(time, constant(0).op("-")(span))
+
+
+def _between(left: Operand, right: Operand) -> SqlExpression:
+    return _call("span", BigInteger, left).op("-")(_call("span", BigInteger, right))
+
+
+_TIMES: FunctionTable = {
+    "year": _part(1, 4),
+    "month": _part(6, 2),
+    "day": _part(9, 2),
+    "hour": _part(12, 2),
+    "minute": _part(15, 2),
+    "second": _part(18, 2),
+    "hour_of_time": _part(1, 2),
+    "minute_of_time": _part(4, 2),
+    "second_of_time": _part(7, 2),
+    "fractionalseconds": _fraction(21),
+    "fractionalseconds_of_time": _fraction(10),
+    "date": _text_part(1, 10),
+    "time": _text_part(12, 12),
+    "totaloffsetminutes": lambda moment: _length(moment).op("*")(constant(0)),
+    "totalseconds": lambda span: span,
+    "add_datetime": _text("add_moment"),
+    "sub_datetime": _back("add_moment"),
+    "between_datetimes": _between,
+    "add_date": _text("add_date"),
+    "sub_date": _back("add_date"),
+    "between_dates": _between,
+}
+
+
+def _within(lowest: int, highest: int, number: SqlExpression) -> SqlExpression:
+    return _call("within", BigInteger, number, _numeric(str(lowest)), _numeric(str(highest)))
+
+
+def _rounded_within(lowest: int, highest: int) -> Computed:
+    return lambda number: _within(lowest, highest, func.round(_exact(number)))
+
+
+def _rounded_decimal(number: Operand) -> SqlExpression:
+    units = func.round(_exact(number), constant(SCALE)).op("*")(constant(UNIT))
+    return _within(-MOST_DECIMAL, MOST_DECIMAL, units)
+
+
+def _whole_of_text(lowest: int, highest: int) -> Computed:
+    bounds = (_numeric(str(lowest)), _numeric(str(highest)))
+    return lambda text: _call("whole_of_text", BigInteger, text, *bounds)
+
+
+def _boolean_of_text(text: Operand) -> SqlExpression:
+    return case({constant_text("true"): true(), constant_text("false"): false()}, value=text)
+
+
+def _text_of_boolean(value: Operand) -> SqlExpression:
+    texts = {constant(1): constant_text("true"), constant(0): constant_text("false")}
+    return _by_code_point(case(texts, value=value))
+
+
+def _text_of(value: SqlExpression) -> SqlExpression:
+    return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
+
+
+def _asked_of(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
+    # The code is never blank here, which the planner does not know. So the plan keeps the records,
+    # by which Citus finds the node, even where the condition holds for none of them.
+    return case((code != BLANK, condition))
+
+
+def _present(value: Operand) -> SqlExpression:
+    # null becomes the empty text, and any other value begins with a sign
+    shown = constant_text("=").op("||")(sql_cast(value, Text))
+    return _by_code_point(func.coalesce(shown, constant_text("")))
+
+
+_CASTS: FunctionTable = {
+    "int32_of_text": _whole_of_text(INT32.minimum, INT32.maximum),
+    "int64_of_text": _whole_of_text(-MOST_WHOLE, MOST_WHOLE),
+    "int32_of_whole": partial(_within, INT32.minimum, INT32.maximum),
+    "int32_of_decimal": _rounded_within(INT32.minimum, INT32.maximum),
+    "int64_of_decimal": _rounded_within(-MOST_WHOLE, MOST_WHOLE),
+    "rounded_decimal": _rounded_decimal,
+    "decimal_of_text": _whole("decimal_of_text"),
+    "boolean_of_text": _boolean_of_text,
+    "guid_of_text": _text("guid_of_text"),
+    "date_of_text": _text("date_of_text"),
+    "datetime_of_text": _text("instant_of_text"),
+    "time_of_text": _text("time_of_text"),
+    "duration_of_text": _whole("duration_of_text"),
+    "text_of_text": lambda text: text,
+    "text_of_whole": _text_of,
+    "text_of_boolean": _text_of_boolean,
+    "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
+    "text_of_duration": _text("text_of_duration"),
+    "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
+    "present": _present,
+    "asked_of": _asked_of,
+}
+
+
+def _fitting(total: SqlExpression, most: str, fitting: str) -> SqlExpression:
+    return _call("total", Numeric, total, _numeric(most), constant_text(fitting))
+
+
+def _sum(most: int, fitting: str) -> Computed:
+    return lambda values: _as_whole(_fitting(func.sum(values), str(most), fitting))
+
+
+def _sum_wide(values: Operand) -> SqlExpression:
+    most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
+    return _narrow(_fitting(func.sum(_exact(values)), most, _POINT))
+
+
+def _average(total: SqlExpression, values: Operand) -> SqlExpression:
+    return _call("mean", BigInteger, total, func.count(values))
+
+
+def _average_decimal(values: Operand) -> SqlExpression:
+    unit = _numeric(f"0.{1:0{SCALE}d}")
+    return _average(func.sum(values).op("*")(unit), values)
+
+
+def _of_wide(aggregate: Computed) -> Computed:
+    return lambda values: _narrow(_exact(cast("Operand", aggregate(values))))
+
+
+_AGGREGATES: FunctionTable = {
+    "group_freely": lambda column: column,
+    "sum_whole": _sum(MOST_WHOLE, "64 bits"),
+    "sum_decimal": _sum(MOST_DECIMAL, _POINT),
+    "sum_wide": _sum_wide,
+    "average_whole": lambda values: _average(func.sum(values), values),
+    "average_decimal": _average_decimal,
+    "average_wide": lambda values: _average(func.sum(_exact(values)), values),
+    "min": func.min,
+    "max": func.max,
+    "min_wide": _of_wide(func.min),
+    "max_wide": _of_wide(func.max),
+    "countdistinct": lambda values: func.count(values.distinct()),
+    "count": func.count,
+}
+
+FUNCTIONS: FunctionTable = MappingProxyType(
+    {**_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
+)
+"""The functions of PostgreSQL, by their names in a plan."""

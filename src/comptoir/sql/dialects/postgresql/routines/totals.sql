@@ -1,0 +1,31 @@
+-- Sums and averages: made by PostgreSQL in numeric, which is exact, and fitted here.
+
+-- A sum that must not be larger than `most`; `fitting` says how much that is.
+CREATE OR REPLACE FUNCTION comptoir_total(given numeric, most numeric, fitting text)
+RETURNS numeric
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+    IF abs(given) > most THEN
+        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
+            'a sum has a result of more than ' || fitting || ', which does not fit.';
+    END IF;
+    RETURN given;
+END
+$$;
+
+-- The nearest Decimal to the average of so many numbers; null of none.
+CREATE OR REPLACE FUNCTION comptoir_mean(total numeric, numbers bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    result numeric := comptoir_nearest_even(total * {unit}, numbers);
+BEGIN
+    IF abs(result) > {most_decimal} THEN
+        RAISE EXCEPTION USING ERRCODE = '{fault}', MESSAGE =
+            'an average has a result of more than {whole_digits} digits before the point, '
+            || 'which does not fit.';
+    END IF;
+    RETURN result;
+END
+$$;

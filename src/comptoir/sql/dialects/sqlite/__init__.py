@@ -1,0 +1,1 @@
+"""SQLite: its functions, routines, text index, patterns and types."""

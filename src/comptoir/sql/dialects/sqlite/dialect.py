@@ -1,0 +1,12 @@
+"""SQLite as a dialect."""
+
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.sqlite.functions import FUNCTIONS
+from comptoir.sql.dialects.sqlite.text_index import FtsIndex
+from comptoir.sql.prepared import constant
+
+_compiler = SQLiteDialect(paramstyle="qmark")
+
+SQLITE = Dialect(_compiler, FUNCTIONS, FtsIndex(_compiler), no_limit=constant(-1))

@@ -1,0 +1,291 @@
+"""The functions of a plan in SQLite's SQL.
+
+SQLite's own `lower`, `upper` and arithmetic differ from what OData means: Python functions take
+their place.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Text,
+    case,
+    cast,
+    func,
+    literal_column,
+    or_,
+    type_coerce,
+)
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
+
+from comptoir.edm.duration import DURATION, TIME_OF_DAY, duration_text
+from comptoir.edm.number import (
+    DECIMAL,
+    INT32,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    UNIT,
+    WHOLE_DIGITS,
+)
+from comptoir.edm.primitive import Stored
+from comptoir.edm.scalar import BOOLEAN, GUID
+from comptoir.edm.temporal import DATE
+from comptoir.plan.expressions.wide_decimal import FINER, wide_text, wide_units
+from comptoir.plan.functions import FunctionName
+from comptoir.plan.searches import fold
+from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects.sqlite import routines
+from comptoir.sql.dialects.sqlite.patterns import matches_pattern
+from comptoir.sql.dialects.sqlite.routines import PARTED_AT, WideTotal
+from comptoir.sql.prepared import PREFIX, constant
+
+_BEYOND_DECIMALS: int = 10**WHOLE_DIGITS
+
+TRIGRAMS = f"{PREFIX}trigrams"
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A Python function that connections register.
+
+    It takes `arity` arguments, any number for -1. With `checks`, the next argument is what raises
+    when the statement must end.
+    """
+
+    arity: int
+    compute: Callable[..., Stored | None]
+    checks: bool = False
+
+
+_ROUTINES: Mapping[FunctionName, Routine] = {
+    "contains": Routine(2, lambda text, part: int(part in text)),
+    "endswith": Routine(2, lambda text, part: int(text.endswith(part))),
+    "indexof": Routine(2, str.find),
+    "matchespattern": Routine(2, matches_pattern, checks=True),
+    "startswith": Routine(2, lambda text, part: int(text.startswith(part))),
+    "substring": Routine(-1, routines.substring),
+    "tolower": Routine(1, str.lower),
+    "toupper": Routine(1, str.upper),
+    "trim": Routine(1, str.strip),
+    "add_date": Routine(2, routines.add_date),
+    "add_datetime": Routine(2, routines.add_datetime),
+    "between_dates": Routine(2, routines.between_dates),
+    "between_datetimes": Routine(2, routines.between_datetimes),
+    "sub_date": Routine(2, lambda day, span: routines.add_date(day, -span)),
+    "sub_datetime": Routine(2, lambda instant, span: routines.add_datetime(instant, -span)),
+    "ceiling": Routine(1, routines.rounding(lambda units, unit: -(-units // unit), "ceiling")),
+    "floor": Routine(1, routines.rounding(int.__floordiv__, "floor")),
+    "round": Routine(1, routines.rounding(routines.away, "round")),
+    "add_decimal": Routine(2, routines.decimal_operation("add", int.__add__)),
+    "add_whole": Routine(2, routines.whole_operation("add", int.__add__)),
+    "add_wide": Routine(2, routines.wide_operation("add", int.__add__)),
+    "div_decimal": Routine(2, routines.div_decimal),
+    "div_whole": Routine(2, routines.whole_operation("div", routines.truncated)),
+    "mod_decimal": Routine(2, routines.decimal_operation("mod", routines.remainder)),
+    "mod_whole": Routine(2, routines.whole_operation("mod", routines.remainder)),
+    "mod_wide": Routine(2, routines.wide_operation("mod", routines.remainder)),
+    "mul_decimal": Routine(2, routines.decimal_operation("mul", int.__mul__)),
+    "mul_whole": Routine(2, routines.whole_operation("mul", int.__mul__)),
+    "mul_wide": Routine(2, routines.mul_wide),
+    "narrow": Routine(1, routines.narrow),
+    "negate_wide": Routine(1, lambda value: wide_text(-wide_units(value))),
+    "scale_checked": Routine(1, routines.scale_checked),
+    "sub_decimal": Routine(2, routines.decimal_operation("sub", int.__sub__)),
+    "sub_whole": Routine(2, routines.whole_operation("sub", int.__sub__)),
+    "sub_wide": Routine(2, routines.wide_operation("sub", int.__sub__)),
+    "widen": Routine(1, lambda value: wide_text(value * FINER)),
+    "boolean_of_text": Routine(1, routines.parsing(BOOLEAN)),
+    "date_of_text": Routine(1, routines.parsing(DATE)),
+    "datetime_of_text": Routine(1, routines.datetime_of_text),
+    "decimal_of_text": Routine(1, routines.parsing(DECIMAL)),
+    "duration_of_text": Routine(1, routines.parsing(DURATION)),
+    "guid_of_text": Routine(1, routines.parsing(GUID)),
+    "int32_of_decimal": Routine(1, routines.rounding_within(INT32.minimum, INT32.maximum)),
+    "int32_of_text": Routine(1, routines.parsing_whole(INT32.minimum, INT32.maximum)),
+    "int32_of_whole": Routine(1, routines.int32_of_whole),
+    "int64_of_decimal": Routine(1, routines.rounding_within(-MOST_WHOLE, MOST_WHOLE)),
+    "int64_of_text": Routine(1, routines.parsing_whole(-MOST_WHOLE, MOST_WHOLE)),
+    "rounded_decimal": Routine(1, routines.rounded_decimal),
+    "text_of_decimal": Routine(1, routines.shown),
+    "text_of_duration": Routine(1, duration_text),
+    "time_of_text": Routine(1, routines.parsing(TIME_OF_DAY)),
+    "fold": Routine(-1, fold),
+}
+"""What SQLite itself does not have, or computes otherwise."""
+
+REGISTERED: Mapping[str, Routine] = MappingProxyType(
+    {
+        **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
+        TRIGRAMS: Routine(2, routines.trigrams),
+        f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, "64 bits")),
+        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, routines.POINT)),
+        f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
+        f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
+    }
+)
+"""The functions that every connection registers, by their names in SQL."""
+
+REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = MappingProxyType(
+    {f"{PREFIX}sum_wide": WideTotal.sum, f"{PREFIX}average_wide": WideTotal.average}
+)
+"""The aggregate functions that every connection registers: each takes one wide decimal a row."""
+
+
+def _contains_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
+    return func.instr(text, part, type_=Integer) > constant(0)
+
+
+def _startswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
+    return func.substr(text, constant(1), func.length(part)) == part
+
+
+def _endswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
+    # substr from -0 is the whole text, which ends with the empty text too
+    return or_(func.length(part) == constant(0), func.substr(text, -func.length(part)) == part)
+
+
+def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
+    # substr takes the lowest 32 bits of a number
+    first, *count = [func.min(each, constant(LONGEST_TEXT)) for each in (start, *length)]
+    return func.substr(text, first.op("+")(constant(1)), *count, type_=Text)
+
+
+def _part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+    def cut(text: Operand) -> SqlExpression:
+        return cast(func.substr(text, constant(start), constant(length)), Integer)
+
+    return cut
+
+
+def _text_part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
+    def cut(text: Operand) -> SqlExpression:
+        return func.substr(text, constant(start), constant(length), type_=Text)
+
+    return cut
+
+
+def _fraction(start: int) -> Callable[[Operand], SqlExpression]:
+    def fraction(text: Operand) -> SqlExpression:
+        milliseconds = cast(func.substr(text, constant(start), constant(3)), Integer)
+        return milliseconds.op("*")(constant(UNIT // 1_000))
+
+    return fraction
+
+
+def _bounded(number: Operand) -> SqlExpression:
+    return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
+
+
+def _infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
+    def combined(left: Operand, right: Operand) -> SqlExpression:
+        return left.op(symbol)(right)
+
+    return combined
+
+
+def _text_of_boolean(value: Operand) -> SqlExpression:
+    return case(
+        (value == constant(1), literal_column("'true'", Text)),
+        (value == constant(0), literal_column("'false'", Text)),
+    )
+
+
+def _as_number(condition: Operand) -> SqlExpression:
+    return type_coerce(condition, Integer)
+
+
+def _present(value: Operand) -> SqlExpression:
+    # no text or number equals a blob
+    return func.coalesce(value, literal_column("x'00'"))
+
+
+_NATIVE: FunctionTable = {
+    "contains_literal": _contains_literal,
+    "startswith_literal": _startswith_literal,
+    "endswith_literal": _endswith_literal,
+    "length": lambda text: func.length(text, type_=Integer),
+    "concat": _infix("||"),
+    "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
+    "substring_literal": _substring_literal,
+    "year": _part(1, 4),
+    "month": _part(6, 2),
+    "day": _part(9, 2),
+    "hour": _part(12, 2),
+    "minute": _part(15, 2),
+    "second": _part(18, 2),
+    "hour_of_time": _part(1, 2),
+    "minute_of_time": _part(4, 2),
+    "second_of_time": _part(7, 2),
+    "fractionalseconds": _fraction(21),
+    "fractionalseconds_of_time": _fraction(10),
+    "date": _text_part(1, 10),
+    "time": _text_part(12, 12),
+    "totaloffsetminutes": lambda moment: func.length(moment).op("*")(constant(0)),
+    "totalseconds": lambda span: span,
+    "add_native": _infix("+"),
+    "sub_native": _infix("-"),
+    "mul_native": _infix("*"),
+    "div_native": _infix("/"),
+    "mod_native": _infix("%"),
+    "negate": constant(0).op("-"),
+    "scale": lambda number: number.op("*")(constant(UNIT)),
+    "bounded": _bounded,
+    "text_of_whole": lambda number: cast(number, Text),
+    "text_of_boolean": _text_of_boolean,
+    "text_of_text": lambda text: text,
+    "as_number": _as_number,
+    "asked_of": lambda _, condition: condition,
+    "present": _present,
+}
+
+
+def _parted_sums(values: Operand) -> tuple[SqlExpression, SqlExpression]:
+    """The sums of the upper and of the lower bits of numbers, neither of which overflows."""
+    upper = values.op(">>")(constant(PARTED_AT))
+    lower = values.op("&")(constant((1 << PARTED_AT) - 1))
+    return func.sum(upper), func.sum(lower)
+
+
+def _sum(name: str) -> Callable[[Operand], SqlExpression]:
+    return lambda values: getattr(func, f"{PREFIX}{name}")(*_parted_sums(values))
+
+
+def _average(name: str) -> Callable[[Operand], SqlExpression]:
+    return lambda values: getattr(func, f"{PREFIX}{name}")(
+        *_parted_sums(values), func.count(values)
+    )
+
+
+def _group_freely(column: Operand) -> SqlExpression:
+    # a plus sign keeps SQLite from choosing the index of the groups over the index of the filter
+    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+
+_AGGREGATES: FunctionTable = {
+    "group_freely": _group_freely,
+    "sum_whole": _sum("total_whole"),
+    "sum_decimal": _sum("total_decimal"),
+    "sum_wide": lambda values: func.comptoir_narrow(func.comptoir_sum_wide(values)),
+    "average_whole": _average("mean_whole"),
+    "average_decimal": _average("mean_decimal"),
+    "average_wide": func.comptoir_average_wide,
+    "min": func.min,
+    "max": func.max,
+    "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
+    "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
+    "countdistinct": lambda values: func.count(values.distinct()),
+    "count": func.count,
+}
+
+FUNCTIONS: FunctionTable = MappingProxyType(
+    {
+        **{name: getattr(func, f"{PREFIX}{name}") for name in _ROUTINES},
+        **_NATIVE,
+        **_AGGREGATES,
+    }
+)
+"""The functions of SQLite, by their names in a plan."""

@@ -1,0 +1,382 @@
+"""What SQLite cannot compute as the service means it, in Python: exact, or a fault.
+
+Connections register these functions (`functions.py` has their names). Whole numbers are integers,
+Decimals are integers of hundred-thousandths, wide decimals are texts
+(`plan/expressions/wide_decimal.py`). No argument is null.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+
+from comptoir.edm.duration import DAY, SECOND, duration_text
+from comptoir.edm.number import (
+    INT32,
+    INT64,
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    SCALE,
+    UNIT,
+    WHOLE_DIGITS,
+    decimal_text,
+)
+from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
+from comptoir.edm.temporal import INSTANT
+from comptoir.plan.expressions.wide_decimal import (
+    FINER,
+    LARGEST,
+    WIDE_SCALE,
+    WIDE_UNIT,
+    wide_text,
+    wide_units,
+)
+from comptoir.plan.searches import INDEXED_LENGTH
+
+Computing = Callable[..., Stored | None]
+
+PARTED_AT = 30
+"""The bit at which SQLite splits numbers, so that its sums of either part do not overflow."""
+
+POINT = f"{WHOLE_DIGITS} digits before the point"
+_FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - instants are stored in UTC, without an offset
+_MILLISECOND = SECOND // 1_000
+_DAYS = (date.max - date.min).days
+
+
+class ComputingFault(Exception):  # noqa: N818 - says what is wrong with a request's values
+    """A value that a query cannot compute. The message is for the client."""
+
+
+def substring(text: str, start: int, length: int | None = None) -> str:
+    """The text from a position; a negative position counts from the end."""
+    if length is not None and length < 0:
+        raise ComputingFault(f"substring takes a length that is not negative, but got {length}.")
+    first = max(len(text) + start, 0) if start < 0 else start
+    return text[first:] if length is None else text[first : first + length]
+
+
+def trigrams(term: str, most: int) -> str:
+    """FTS5's query for the texts that have a term's trigrams, or `most` spread over the term."""
+    last = len(term) - INDEXED_LENGTH
+    count = min(last + 1, most)
+    starts = [at * last // max(count - 1, 1) for at in range(count)]
+    quoted = [term[start : start + INDEXED_LENGTH].replace('"', '""') for start in starts]
+    return " AND ".join([f'"{each}"' for each in quoted])
+
+
+def shown(value: Stored) -> str:
+    """The digits of a Decimal or wide decimal."""
+    if isinstance(value, int):
+        return decimal_text(value)
+    units = wide_units(value)
+    whole, rest = divmod(abs(units), WIDE_UNIT)
+    digits = f"{whole}.{rest:0{WIDE_SCALE}d}".rstrip("0").rstrip(".")
+    return f"-{digits}" if units < 0 else digits
+
+
+def _units(value: Stored) -> int:
+    return value * FINER if isinstance(value, int) else wide_units(value)
+
+
+def _too_large(what: str) -> ComputingFault:
+    return ComputingFault(f"{what} has a result of more than {POINT}, which does not fit.")
+
+
+def _by_zero(left: str, operator: str) -> ComputingFault:
+    return ComputingFault(f"{left} {operator} 0 has no result: the divisor is zero.")
+
+
+def truncated(left: int, right: int) -> int:
+    """The quotient towards zero."""
+    quotient = abs(left) // abs(right)
+    return -quotient if (left < 0) != (right < 0) else quotient
+
+
+def _nearest_even(left: int, right: int) -> int:
+    """The quotient to the nearest whole number, halves to the even one."""
+    if right < 0:
+        left, right = -left, -right
+    quotient, rest = divmod(left, right)
+    if 2 * rest > right or (2 * rest == right and quotient % 2):
+        quotient += 1
+    return quotient
+
+
+def away(left: int, right: int) -> int:
+    """The quotient to the nearest whole number, halves away from zero."""
+    quotient, rest = divmod(abs(left), right)
+    if 2 * rest >= right:
+        quotient += 1
+    return -quotient if left < 0 else quotient
+
+
+def whole_operation(operator: str, compute: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    """An operation on whole numbers."""
+
+    def run(left: int, right: int) -> int:
+        if not right and operator in ("div", "mod"):
+            raise _by_zero(str(left), operator)
+        result = compute(left, right)
+        if abs(result) > MOST_WHOLE:
+            raise ComputingFault(
+                f"{left} {operator} {right} has a result of more than 64 bits, which does not fit."
+            )
+        return result
+
+    return run
+
+
+def decimal_operation(
+    operator: str, compute: Callable[[int, int], int]
+) -> Callable[[int, int], int]:
+    """An operation on Decimals; the right operand of `mul` is a whole number."""
+
+    def run(left: int, right: int) -> int:
+        if not right and operator == "mod":
+            raise _by_zero(decimal_text(left), operator)
+        result = compute(left, right)
+        if abs(result) > MOST_DECIMAL:
+            second = str(right) if operator == "mul" else decimal_text(right)
+            raise _too_large(f"{decimal_text(left)} {operator} {second}")
+        return result
+
+    return run
+
+
+def wide_operation(
+    operator: str, compute: Callable[[int, int], int]
+) -> Callable[[Stored, Stored], str]:
+    """An operation on Decimals and wide decimals."""
+
+    def run(left: Stored, right: Stored) -> str:
+        second = _units(right)
+        if not second and operator == "mod":
+            raise _by_zero(shown(left), operator)
+        return _as_wide(compute(_units(left), second), lambda: _said(left, operator, right))
+
+    return run
+
+
+def _said(left: Stored, operator: str, right: Stored) -> str:
+    return f"{shown(left)} {operator} {shown(right)}"
+
+
+def _as_wide(units: int, said: Callable[[], str]) -> str:
+    if abs(units) >= LARGEST:
+        raise _too_large(said())
+    return wide_text(units)
+
+
+def mul_wide(left: Stored, right: Stored) -> str:
+    """The product of two numbers, a wide decimal."""
+    units, rest = divmod(_units(left) * _units(right), WIDE_UNIT)
+    if rest:
+        raise ComputingFault(
+            f"{_said(left, 'mul', right)} has a result of more than {WIDE_SCALE} decimals, which "
+            "does not fit. Round before, with `div 1`."
+        )
+    return _as_wide(units, lambda: _said(left, "mul", right))
+
+
+def div_decimal(left: Stored, right: Stored) -> int:
+    """The quotient of two numbers, a Decimal."""
+    divisor = _units(right)
+    if not divisor:
+        raise _by_zero(shown(left), "div")
+    quotient = _nearest_even(_units(left) * UNIT, divisor)
+    if abs(quotient) > MOST_DECIMAL:
+        raise _too_large(_said(left, "div", right))
+    return quotient
+
+
+def remainder(left: int, right: int) -> int:
+    """The remainder of division towards zero, with the sign of the dividend."""
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
+
+
+def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored], int]:
+    """A function that rounds a number to an integer by `compute`."""
+
+    def run(value: Stored) -> int:
+        unit = UNIT if isinstance(value, int) else WIDE_UNIT
+        units = value if isinstance(value, int) else wide_units(value)
+        result = compute(units, unit) * UNIT
+        if abs(result) > MOST_DECIMAL:
+            raise _too_large(f"{name} of {shown(value)}")
+        return result
+
+    return run
+
+
+def scale_checked(value: int) -> int:
+    """A whole number as a Decimal."""
+    if abs(value) > MOST_DECIMAL // UNIT:
+        raise ComputingFault(
+            f"{value} has more than {WHOLE_DIGITS} digits and does not go with numbers that have "
+            "decimals."
+        )
+    return value * UNIT
+
+
+def narrow(value: Stored) -> int:
+    """A number as a Decimal."""
+    stored, rest = divmod(_units(value), FINER)
+    if rest:
+        raise ComputingFault(
+            f"{shown(value)} has more than {SCALE} decimals, which does not fit, and is never "
+            "rounded unasked. Round it with `div 1`, or with round, floor or ceiling."
+        )
+    return stored
+
+
+def total(most: int, fitting: str) -> Callable[[int, int], int]:
+    """A function that joins the sums of both parts, up to `most`."""
+
+    def run(upper: int, lower: int) -> int:
+        total = (upper << PARTED_AT) + lower
+        if abs(total) > most:
+            raise ComputingFault(f"a sum has a result of more than {fitting}, which does not fit.")
+        return total
+
+    return run
+
+
+def _mean(total: int, count: int) -> int:
+    mean = _nearest_even(total, count)
+    if abs(mean) > MOST_DECIMAL:
+        raise ComputingFault(f"an average has a result of more than {POINT}, which does not fit.")
+    return mean
+
+
+def mean_decimal(upper: int, lower: int, count: int) -> int:
+    """The average of Decimals, from the sums of both parts."""
+    return _mean((upper << PARTED_AT) + lower, count)
+
+
+def mean_whole(upper: int, lower: int, count: int) -> int:
+    """The average of whole numbers, from the sums of both parts."""
+    return _mean(((upper << PARTED_AT) + lower) * UNIT, count)
+
+
+class WideTotal:
+    """Sums wide decimals, and ignores null."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._count = 0
+
+    def step(self, value: str | None) -> None:
+        """Add a number."""
+        if value is not None:
+            self._total += wide_units(value)
+            self._count += 1
+
+    def sum(self) -> Stored | None:
+        """The sum as a wide decimal; null without numbers."""
+        if not self._count:
+            return None
+        if abs(self._total) >= LARGEST:
+            raise ComputingFault(f"a sum has a result of more than {POINT}, which does not fit.")
+        return wide_text(self._total)
+
+    def average(self) -> Stored | None:
+        """The average, rounded to a Decimal; null without numbers."""
+        if not self._count:
+            return None
+        return _mean(self._total, self._count * FINER)
+
+
+def _since_first(instant: str) -> int:
+    """The duration from the first instant to this one."""
+    elapsed = datetime.fromisoformat(instant[:-1]) - _FIRST
+    seconds = elapsed.days * 86_400 + elapsed.seconds
+    return seconds * SECOND + elapsed.microseconds // 10
+
+
+def add_datetime(instant: str, span: int) -> str:
+    """The instant after a duration."""
+    # an instant has no digits after the milliseconds
+    elapsed = (_since_first(instant) + span) // _MILLISECOND
+    if not 0 <= elapsed <= (_DAYS + 1) * 86_400_000 - 1:
+        raise ComputingFault(
+            f"{instant} and {duration_text(span)} give a moment outside the years 1 to 9999."
+        )
+    moved = _FIRST + timedelta(milliseconds=elapsed)
+    return f"{moved.isoformat(timespec='milliseconds')}Z"
+
+
+def add_date(day: str, span: int) -> str:
+    """The date after a duration."""
+    days = date.fromisoformat(day).toordinal() - 1 + span // DAY
+    if not 0 <= days <= _DAYS:
+        raise ComputingFault(
+            f"{day} and {duration_text(span)} give a date outside the years 1 to 9999."
+        )
+    return date.fromordinal(days + 1).isoformat()
+
+
+def between_datetimes(left: str, right: str) -> int:
+    """The duration from the right instant to the left one."""
+    return _since_first(left) - _since_first(right)
+
+
+def between_dates(left: str, right: str) -> int:
+    """The duration from the right date to the left one."""
+    return (date.fromisoformat(left) - date.fromisoformat(right)).days * DAY
+
+
+def parsing(wanted: PrimitiveType) -> Callable[[str], Stored | None]:
+    """A function that parses a text as a type; null where the text is not of the type."""
+
+    def run(text: str) -> Stored | None:
+        try:
+            return wanted.from_text(text)
+        except ValueFault:
+            return None
+
+    return run
+
+
+def datetime_of_text(text: str) -> Stored | None:
+    """The instant in a text, in UTC where the text has no offset; null where it has none."""
+    found = _instant_of_text(text)
+    return _instant_of_text(f"{text}Z") if found is None else found
+
+
+_instant_of_text = parsing(INSTANT)
+
+
+def rounded_decimal(value: str) -> int | None:
+    """A wide decimal rounded to a Decimal; null where it does not fit."""
+    stored = away(wide_units(value), FINER)
+    return stored if abs(stored) <= MOST_DECIMAL else None
+
+
+def rounding_within(least: int, most: int) -> Callable[[Stored], int | None]:
+    """A function that rounds a number to an integer; null outside a range."""
+
+    def run(value: Stored) -> int | None:
+        unit = UNIT if isinstance(value, int) else WIDE_UNIT
+        units = value if isinstance(value, int) else wide_units(value)
+        number = away(units, unit)
+        return number if least <= number <= most else None
+
+    return run
+
+
+def parsing_whole(least: int, most: int) -> Callable[[str], int | None]:
+    """A function that parses a text as a whole number; null outside a range."""
+
+    def run(text: str) -> int | None:
+        try:
+            number = int(INT64.from_key(text))
+        except ValueFault:
+            return None
+        return number if least <= number <= most else None
+
+    return run
+
+
+def int32_of_whole(value: int) -> int | None:
+    """A whole number; null outside 32 bits."""
+    return value if INT32.minimum <= value <= INT32.maximum else None

@@ -1,0 +1,111 @@
+"""SQLite's text index: an FTS5 table over the trigrams of folded text (SQLite 3.34 and later).
+
+The index yields candidates: a text that has all trigrams of a term need not contain the term, so
+searches compare the texts as well. Without positions the index has a third of the size. One table
+serves all sets of all companies, and a search reads only the numbers of its own set's documents.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+from unicodedata import unidata_version
+
+from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select, table
+from sqlalchemy.engine import Dialect as Compiler
+from typing_extensions import override
+
+from comptoir.edm.primitive import Stored
+from comptoir.plan.bound import Found, Slot, Sought
+from comptoir.sql.dialects import Documents, TextIndex
+from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
+from comptoir.sql.levels import SqlValue
+from comptoir.sql.prepared import (
+    Statement,
+    constant,
+    constant_text,
+    named,
+    prepare,
+    slot_of,
+)
+
+INDEX = "search_index"
+"""The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
+
+_MOST = 48
+"""About how many trigrams a search looks up, divided among its terms."""
+
+_LEAST = 2
+"""How many trigrams of each term a search looks up at least."""
+
+# FTS5 takes commands in a column that has the table's own name
+_index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
+
+
+class FtsIndex(TextIndex):
+    """Implements `TextIndex` by the FTS5 table."""
+
+    folding = unidata_version
+    spans_companies = True
+
+    def __init__(self, compiler: Compiler) -> None:
+        given = {"rowid": named("document"), "folded": named("folded")}
+        drops = {INDEX: constant_text("delete"), **given}
+        self._add = prepare(insert(_index).values(given), compiler, ("document", "folded"))
+        self._drop = prepare(insert(_index).values(drops), compiler, ("document", "folded"))
+
+    @override
+    def add(self, documents: Documents) -> Iterator[Statement]:
+        yield self._add.many(map(_indexable, documents))
+
+    @override
+    def drop(self, documents: Documents) -> Iterator[Statement]:
+        yield self._drop.many(map(_indexable, documents))
+
+    @override
+    def candidates(
+        self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+    ) -> Select[str | int] | None:
+        query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
+        if query is None:
+            return None
+        number: SqlValue = _index.c.rowid
+        matched = column(INDEX, Text).bool_op("MATCH")(query)
+        return select(number).where(matched, number >= first, number <= last)
+
+    @override
+    def numbered(
+        self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
+    ) -> ColumnElement[bool]:
+        return number.between(first, last)
+
+    @override
+    def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        return cast("ColumnElement[bool]", FUNCTIONS["contains_literal"](text, slot_of(term)))
+
+
+def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
+    number, text = document
+    # FTS5 ends a text at NUL, which separates the properties here
+    return number, str(text).replace("\0", " ")
+
+
+def _terms(sought: Sought) -> int:
+    if isinstance(sought, Found):
+        return 1
+    return sum(_terms(each) for each in sought.operands)
+
+
+def _query(sought: Sought, most: int) -> ColumnElement[str] | None:
+    """The text of FTS5's query, built from the bound terms when the statement runs."""
+    if isinstance(sought, Found):
+        if sought.negated or not sought.indexed:
+            return None
+        quoted = getattr(func, TRIGRAMS)(slot_of(sought.term), constant(most))
+        return cast("ColumnElement[str]", quoted)
+    parts = [_query(each, most) for each in sought.operands]
+    held = [part for part in parts if part is not None]
+    if not held or (sought.operator == "or" and len(held) < len(parts)):
+        return None
+    joined = constant_text("(") + held[0]
+    for part in held[1:]:
+        joined = joined + constant_text(f") {sought.operator.upper()} (") + part
+    return joined + constant_text(")")

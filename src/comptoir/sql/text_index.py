@@ -1,0 +1,337 @@
+"""The text index: searches to SQL, and the statements that bring the index up to date.
+
+A search is exact over the folded texts of the records, whatever the index contains. Each set has a
+mark, a number of the change log. The database compares a record that has not changed since the mark
+by its document, a text with an index of its own, and a record that has changed by its own texts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import cast
+
+from sqlalchemy import (
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    and_,
+    delete,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    union_all,
+    update,
+)
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.sql import ClauseElement
+
+from comptoir.edm.model import EntitySet, Model
+from comptoir.plan.bound import Found, Matches, Slot, Sought
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.levels import SqlValue
+from comptoir.sql.prepared import (
+    Prepared,
+    constant,
+    constant_text,
+    named,
+    prepare,
+    prepare_insert,
+    slot_of,
+    whole,
+)
+from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+
+SCOPE_SIZE = 1 << 40
+"""The size of a scope: the documents of the set with scope n have numbers from n * SCOPE_SIZE."""
+
+LAST_NUMBER = (1 << 63) - 1
+"""The highest number that a change can have."""
+
+Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
+"""Builds the condition that a folded text contains a term."""
+
+
+def logged_set(entity_set: EntitySet) -> str:
+    """The set under whose name the changes of a set's records are logged."""
+    return entity_set.name if entity_set.view is None else entity_set.view.base
+
+
+def layout(entity_set: EntitySet, dialect: Dialect) -> str:
+    """A digest of how the text of a set's documents is built; others have to be built again."""
+    made_of = "\n".join([dialect.index.folding, *entity_set.type.searched])
+    return blake2b(made_of.encode(), digest_size=16).hexdigest()
+
+
+def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> ColumnElement[str]:
+    """The text of a record's document, computed from the record."""
+    columns = tables.records[entity_set.name].columns
+    text = dialect.functions["fold"](*[columns[name] for name in entity_set.type.searched])
+    return cast("ColumnElement[str]", text)
+
+
+def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) -> SqlValue:
+    """A record's key in the type of its column, from its text in change log and documents."""
+    key = tables.records[entity_set.name].columns[entity_set.type.key]
+    if isinstance(entity_set.type.key_property.type.default, str):
+        return cast("SqlValue", record)
+    return cast("SqlValue", sql_cast(record, key.type))
+
+
+def matches(
+    node: Matches, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
+) -> ColumnElement[bool]:
+    """Whether a search finds the record of a set with this key."""
+    search = _Search(entity_set, tables, dialect)
+    if not entity_set.per_company:
+        return key.in_(search.by_records(node.sought, changed=None))
+    changed = search.changed()
+    unchanged = search.by_documents(node.sought, changed)
+    return key.in_(union_all(unchanged, search.by_records(node.sought, changed)))
+
+
+class _Search:
+    """The parts of a search's statement, under the company that the statement is about."""
+
+    def __init__(self, entity_set: EntitySet, tables: Tables, dialect: Dialect) -> None:
+        self._set = entity_set
+        self._tables = tables
+        self._dialect = dialect
+
+    def changed(self) -> Select[str | int]:
+        """The keys of the records that have changed since the mark, as texts of the change log."""
+        changes = self._tables.changes
+        mark = func.coalesce(self._mark(self._tables.search_marks.c.number), constant(0))
+        return select(changes.c.record).where(
+            changes.c[COMPANY_ID] == named("company"),
+            # without an upper bound, planners estimate a third of the log
+            changes.c.number.between(mark + constant(1), constant(LAST_NUMBER)),
+            changes.c.entity_set == constant_text(logged_set(self._set)),
+        )
+
+    def by_documents(self, sought: Sought, changed: Select[str | int]) -> Select[str | int]:
+        """The keys of the records that a search finds by their documents."""
+        documents = self._tables.search_documents
+        first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
+        last = first + constant(SCOPE_SIZE - 1)
+        narrowed = self._dialect.index.candidates(sought, first, last)
+        numbers = (
+            self._dialect.index.numbered(documents.c.document, first, last)
+            if narrowed is None
+            else documents.c.document.in_(narrowed)
+        )
+        return select(as_key(self._set, self._tables, documents.c.record)).where(
+            documents.c[COMPANY_ID] == named("company"),
+            numbers,
+            _holds(sought, documents.c.folded, self._dialect.index.contains),
+            documents.c.record.not_in(changed),
+        )
+
+    def by_records(self, sought: Sought, changed: Select[str | int] | None) -> Select[str | int]:
+        """The keys of the changed records that a search finds by their own texts."""
+        records = self._tables.records[self._set.name]
+        key = records.columns[self._set.type.key]
+        texts = select(
+            key.label("key"), folded(self._set, self._tables, self._dialect).label("folded")
+        )
+        if changed is not None:
+            record = self._tables.changes.c.record
+            keys = changed.with_only_columns(as_key(self._set, self._tables, record))
+            texts = texts.where(records.table.c[COMPANY_ID] == named("company"), key.in_(keys))
+        # with an offset the database computes each text once, not once for each term
+        made = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
+        return select(made.c.key).where(_holds(sought, made.c.folded, self._contains))
+
+    def _mark(self, held: ColumnElement[int]) -> ScalarSelect[int]:
+        marks = self._tables.search_marks
+        return (
+            select(held)
+            .where(
+                marks.c[COMPANY_ID] == named("company"),
+                marks.c.entity_set == constant_text(self._set.name),
+                marks.c.layout == constant_text(layout(self._set, self._dialect)),
+            )
+            .scalar_subquery()
+        )
+
+    def _contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
+        contains = self._dialect.functions["contains_literal"](text, slot_of(term))
+        return cast("ColumnElement[bool]", contains)
+
+
+def _holds(sought: Sought, text: ColumnElement[str], contains: Contains) -> ColumnElement[bool]:
+    if isinstance(sought, Found):
+        held = contains(text, sought.term)
+        return not_(held) if sought.negated else held
+    join = and_ if sought.operator == "and" else or_
+    return join(*[_holds(each, text, contains) for each in sought.operands])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSet:
+    """How a set is indexed: the set that logs its changes, and the layout of its documents."""
+
+    name: str
+    logged: str
+    layout: str
+    texts: Prepared
+    """The texts of records whose last change is in a window: company, set, since, through."""
+
+
+class TextIndexStatements:
+    """The statements that bring the text index up to date, each with the values to bind."""
+
+    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
+        self._compiler = dialect.compiler
+        self._spans_companies = dialect.index.spans_companies
+        self.sets = {
+            each: IndexedSet(
+                each.name, logged_set(each), layout(each, dialect), self._texts(each, dialect)
+            )
+            for each in model.per_company
+        }
+        """How the sets under a company are indexed."""
+
+        self.mark = self._mark()
+        """A set's mark: company, set; its layout, number and scope."""
+
+        self.lag = self._lag()
+        """How many changes a company has after a mark: company, set, layout."""
+
+        self.free_scope = self._free_scope()
+        """An unused scope: company."""
+
+        self.add_mark = self._add_mark()
+        """Add the mark of a set, with a scope of its own: company, set, layout, scope."""
+
+        self.keep_mark = self._keep_mark()
+        """Move a mark: company, set, layout, number."""
+
+        self.window = self._window()
+        """The next changes of a set: company, set, since, through, limit; their numbers."""
+
+        self.stale = self._stale()
+        """Documents of records that changed: company, set, changed set, since, through."""
+
+        self.drop_document = self._drop_document()
+        """Drop a document: company, number."""
+
+        self.last_document = self._last_document()
+        """The highest number of a scope's documents, or the one below its first: company, scope."""
+
+        self.add_document = self._add_document()
+        """Add a document: company, number, set, record, text."""
+
+        self.documents = dialect.index
+        """The index over the documents."""
+
+    def _prepared(self, statement: ClauseElement, *names: str) -> Prepared:
+        return prepare(statement, self._compiler, names)
+
+    def _of_set(self) -> list[ColumnElement[bool]]:
+        marks = self._tables.search_marks
+        return [marks.c[COMPANY_ID] == named("company"), marks.c.entity_set == named("set")]
+
+    def _mark(self) -> Prepared:
+        marks = self._tables.search_marks.c
+        statement = select(marks.layout, marks.number, marks.scope).where(*self._of_set())
+        return self._prepared(statement, "company", "set")
+
+    def _lag(self) -> Prepared:
+        companies, marks = self._tables.companies, self._tables.search_marks.c
+        mark = select(marks.number).where(*self._of_set(), marks.layout == named("layout"))
+        statement = select(
+            companies.c.change_number - func.coalesce(mark.scalar_subquery(), constant(0))
+        ).where(companies.c[COMPANY_ID] == named("company"))
+        return self._prepared(statement, "company", "set", "layout")
+
+    def _free_scope(self) -> Prepared:
+        marks = self._tables.search_marks.c
+        statement = select(func.coalesce(func.max(marks.scope), constant(0)) + constant(1))
+        if not self._spans_companies:
+            statement = statement.where(marks[COMPANY_ID] == named("company"))
+        return self._prepared(statement, "company")
+
+    def _add_mark(self) -> Prepared:
+        statement = insert(self._tables.search_marks).values(
+            {
+                COMPANY_ID: named("company"),
+                "entity_set": named("set"),
+                "layout": named("set_layout"),
+                "number": constant(0),
+                "scope": named("set_scope"),
+            }
+        )
+        return self._prepared(statement, "company", "set", "set_layout", "set_scope")
+
+    def _keep_mark(self) -> Prepared:
+        statement = (
+            update(self._tables.search_marks)
+            .where(*self._of_set())
+            .values(layout=named("set_layout"), number=named("set_number"))
+        )
+        return self._prepared(statement, "company", "set", "set_layout", "set_number")
+
+    def _changed(self) -> Select[tuple[str]]:
+        changes = self._tables.changes.c
+        return select(changes.record).where(
+            changes[COMPANY_ID] == named("company"),
+            changes.entity_set == named("changed_set"),
+            changes.number > named("since"),
+            changes.number <= named("through"),
+        )
+
+    def _window(self) -> Prepared:
+        number = self._tables.changes.c.number
+        statement = (
+            self._changed()
+            .with_only_columns(number)
+            .order_by(number)
+            .limit(whole("limit"))
+            .offset(constant(0))
+        )
+        return self._prepared(statement, "company", "changed_set", "since", "through", "limit")
+
+    def _stale(self) -> Prepared:
+        documents = self._tables.search_documents.c
+        statement = select(documents.document, documents.folded).where(
+            documents[COMPANY_ID] == named("company"),
+            documents.entity_set == named("set"),
+            documents.record.in_(self._changed()),
+        )
+        return self._prepared(statement, "company", "set", "changed_set", "since", "through")
+
+    def _drop_document(self) -> Prepared:
+        documents = self._tables.search_documents
+        statement = delete(documents).where(
+            documents.c[COMPANY_ID] == named("company"),
+            documents.c.document == named("document"),
+        )
+        return self._prepared(statement, "company", "document")
+
+    def _texts(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
+        records = self._tables.records[entity_set.name]
+        key = records.columns[entity_set.type.key]
+        spelled = as_key(entity_set, self._tables, self._tables.changes.c.record)
+        statement = select(key, folded(entity_set, self._tables, dialect)).where(
+            records.table.c[COMPANY_ID] == named("company"),
+            key.in_(self._changed().with_only_columns(spelled)),
+            records.table.c[VERSION] <= named("through"),
+        )
+        return self._prepared(statement, "company", "changed_set", "since", "through")
+
+    def _last_document(self) -> Prepared:
+        documents = self._tables.search_documents.c
+        first = named("scope") * constant(SCOPE_SIZE)
+        statement = select(func.coalesce(func.max(documents.document), first - constant(1))).where(
+            documents[COMPANY_ID] == named("company"),
+            documents.document >= first,
+            documents.document < first + constant(SCOPE_SIZE),
+        )
+        return self._prepared(statement, "company", "scope")
+
+    def _add_document(self) -> Prepared:
+        documents = self._tables.search_documents
+        return prepare_insert(documents, [each.name for each in documents.columns], self._compiler)

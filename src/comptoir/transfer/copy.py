@@ -1,0 +1,453 @@
+"""Copy a company to another database, with its versions and its change log.
+
+The source may be in use. The copy takes a snapshot of it, then follows the change log until nothing
+is left; then both sides are compared, and only after that is the company visible in the target.
+
+Rows were checked, derived and numbered in the source, so they are written as they are.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from contextlib import aclosing
+from functools import partial
+
+import msgspec
+
+from comptoir.edm.model import Model
+from comptoir.edm.primitive import Stored
+from comptoir.errors import OperatorError
+from comptoir.plan.read import Row
+from comptoir.plan.target import Company
+from comptoir.sql.copying import Whole
+from comptoir.sql.prepared import Statement
+from comptoir.sql.statements import Statements
+from comptoir.store.change import Steps
+from comptoir.store.ledger import Ledger
+from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
+from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
+from comptoir.transfer import Progress
+from comptoir.transfer.snapshot import (
+    CHANGES,
+    LOOKUP,
+    CopyMark,
+    Origin,
+    Snapshot,
+    open_snapshot,
+)
+
+ROUNDS = 10
+"""How often a copy follows a source that changes meanwhile before it gives up."""
+
+
+class CopyReport(msgspec.Struct):
+    """The result of a copy: the records, all of them compared, and the last change number.
+
+    `resumed_at` is how many records an earlier run had copied, `followed` how many changes came
+    during the copy. `was_complete`: the company had been copied completely before.
+    """
+
+    records: int = 0
+    number: int = 0
+    resumed_at: int = 0
+    followed: int = 0
+    was_complete: bool = False
+
+
+class Copier:
+    """Copies companies from one store to another."""
+
+    def __init__(self, model: Model, source: Store, target: Store, progress: Progress) -> None:
+        self._model = model
+        self._source = source
+        self._target = target
+        self._progress = progress
+
+    async def check(self, company: Company, *, anew: bool) -> None:
+        """Raise `OperatorError` when the target does not take a company of the source."""
+        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
+            await _state(company.id, ours, theirs, anew=anew)
+
+    async def copy(self, company: Company, *, anew: bool) -> CopyReport:
+        """Copy a company of the source, or resume an interrupted copy.
+
+        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` when
+        the target does not take the company, when both sides differ in the end, or when the source
+        keeps changing; the same call resumes from there.
+        """
+        run = _Run(self._model, self._source, self._target, self._progress, company)
+        return await run.copy(anew=anew)
+
+
+class _State(msgspec.Struct, frozen=True):
+    """The state of a company in the source and in the target.
+
+    In the target it may be complete, up to the change `complete`, or have a mark as unfinished.
+    """
+
+    origin: Origin
+    complete: int | None
+    mark: CopyMark | None
+
+
+async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: bool) -> _State:
+    """The state of a company; raises `OperatorError` when it must not be copied."""
+    origin = await ours.origin(company_id)
+    if origin is None:
+        raise OperatorError(f"the source has no company {company_id} any more.")
+    copied = await theirs.origin(company_id)
+    mark = await theirs.mark(company_id)
+    if mark is not None and mark.incarnation != origin.incarnation and not anew:
+        raise OperatorError(
+            f"the target has an unfinished copy of a company {company_id} from another source, or "
+            "one that was being dropped. Drop it with --anew, or name another target."
+        )
+    if copied is not None:
+        is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
+        if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
+            raise OperatorError(
+                f"the target has a company {company_id} already, which is not an earlier state of "
+                "the one in the source. Name another target."
+            )
+    return _State(origin, copied.number if copied else None, mark)
+
+
+async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
+    """Whether the change with a number differs between both sides."""
+    return await ours.change(company_id, number) != await theirs.change(company_id, number)
+
+
+class TablePart(msgspec.Struct, frozen=True):
+    """The rows of a table that a step drops, by their keys, and then adds.
+
+    With `clears`, rows that have a unique value of a row to add are dropped first.
+    """
+
+    table: str
+    drops: Sequence[Row] = ()
+    rows: Sequence[Row] = ()
+    clears: bool = False
+
+
+class CopyStep(msgspec.Struct, frozen=True):
+    """A step of a copy, from one mark to the next; None where there is no mark.
+
+    `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
+    """
+
+    company_id: str
+    was: CopyMark | None
+    then: CopyMark | None
+    parts: Sequence[TablePart] = ()
+    opens: Row | None = None
+    reopens: bool = False
+
+
+class _Run:
+    """The copy of one company."""
+
+    def __init__(
+        self, model: Model, source: Store, target: Store, progress: Progress, company: Company
+    ) -> None:
+        self._sets = {each.name: each for each in model.stored}
+        self._source = source
+        self._target = target
+        self._progress = progress
+        self._company = company
+        self._id = company.id
+        self._stored_mark: CopyMark | None = None
+        self._mark = CopyMark(company.incarnation, 0, secrets.token_hex(8))
+        self._report = CopyReport()
+
+    async def copy(self, *, anew: bool) -> CopyReport:
+        async with open_snapshot(self._source) as ours:
+            if not await self._begin(ours, anew=anew):
+                await self._compare(ours)
+                return self._report
+            await self._copy_all(ours)
+        for _ in range(ROUNDS):
+            if await self._round():
+                break
+        else:
+            raise OperatorError(
+                f"the company {self._id} is still being written to in the source; its copy has "
+                f"reached change {self._mark.number}. Stop the writers there, then run the same "
+                "command again."
+            )
+        if await self._has_moved_on():
+            raise OperatorError(
+                f"the company {self._id} was written to in the source after its copy, up to change "
+                f"{self._mark.number}, had been compared. Stop the writers there, then run the "
+                "same command again."
+            )
+        return self._report
+
+    async def _begin(self, ours: Snapshot, *, anew: bool) -> bool:
+        """Store the mark of the copy; false if the company is complete in the target."""
+        async with open_snapshot(self._target) as theirs:
+            found = await _state(self._id, ours, theirs, anew=anew)
+        self._stored_mark = found.mark
+        self._report.number = found.origin.number
+        if found.complete is not None:
+            self._report.was_complete = found.complete == found.origin.number
+            self._move(found.complete)
+            if not self._report.was_complete:
+                await self._step(self._mark, reopens=True)
+                # services still know the company, and must not serve it between two states
+                await asyncio.sleep(KNOWN_SECONDS)
+            return not self._report.was_complete
+        if found.mark is not None and not anew:
+            self._move(found.mark.number)
+        else:
+            await self._drop()
+            self._move(found.origin.number)
+        await self._step(self._mark)
+        return True
+
+    async def _drop(self) -> None:
+        """Drop the rows of an unfinished copy, if there is one."""
+        if self._stored_mark is None:
+            return
+        # without an incarnation, so that no run resumes from the rows that are left
+        dropping = msgspec.structs.replace(self._mark, incarnation="")
+        done = 0
+        while parts := await self._leftovers():
+            await self._step(dropping, *parts)
+            done += sum(len(part.drops) for part in parts)
+            self._progress("dropping the unfinished copy", done, 0)
+
+    async def _leftovers(self) -> list[TablePart]:
+        """Some rows of each table of an unfinished copy, to drop."""
+        parts: list[TablePart] = []
+        # closed before rows are dropped: SQLite's write-ahead log grows during a long read
+        async with open_snapshot(self._target) as theirs:
+            for table in theirs.tables:
+                async with aclosing(theirs.rows(table, self._id)) as slices:
+                    rows: list[Row] = await anext(slices, [])
+                    parts.append(TablePart(table, [theirs.key(table, row) for row in rows]))
+        return [part for part in parts if part.drops]
+
+    async def _copy_all(self, ours: Snapshot) -> None:
+        """Copy the rows of each table after the last one that the target has."""
+        # a row that has changed since the copy began may have a unique value of a copied one
+        clears = self._report.number != self._mark.number
+        for table in (CHANGES, *self._sets):
+            total = await ours.count(table, self._id)
+            async with open_snapshot(self._target) as theirs:
+                last = await theirs.last(table, self._id)
+                done = 0 if last is None else await theirs.count(table, self._id)
+            before = done
+            self._report.resumed_at += done if table in self._sets else 0
+            async with aclosing(ours.rows(table, self._id, last)) as slices:
+                async for rows in slices:
+                    added = self._of_beginning(rows) if table == CHANGES else rows
+                    if not added:
+                        break
+                    await self._step(self._mark, TablePart(table, rows=added, clears=clears))
+                    done += len(added)
+                    self._progress(f"copying {table}", done, total)
+            if done > before and done >= MANY_ROWS:
+                await self._target.refresh_statistics((table,))
+
+    def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
+        """The changes that came before the copy began, and so are not followed."""
+        return [change for change in changes if int(change[0]) <= self._mark.number]
+
+    async def _round(self) -> bool:
+        """Catch up with the source and compare; make the company visible if nothing is left."""
+        async with open_snapshot(self._source) as ours:
+            await self._follow(ours)
+            if await self._has_moved_on():
+                return False
+            await self._settle(ours)
+            await self._compare(ours)
+            if await self._has_moved_on():
+                return False
+            opens = await ours.company(self._id)
+            self._progress("finishing", self._report.records, self._report.records)
+            await self._step(None, opens=opens)
+        return True
+
+    async def _has_moved_on(self) -> bool:
+        """Whether the source has changed since the last copied change."""
+        return await self._source.position(self._company) != self._mark.number
+
+    async def _follow(self, ours: Snapshot) -> None:
+        """Copy the changes since then, up to a snapshot."""
+        origin = await ours.origin(self._id)
+        last = self._mark.number if origin is None else origin.number
+        self._report.number = last
+        total, done = last - self._mark.number, 0
+        async with aclosing(ours.rows(CHANGES, self._id, (self._mark.number,))) as slices:
+            async for changes in slices:
+                await self._follow_some(ours, changes)
+                done += len(changes)
+                self._report.followed += len(changes)
+                self._progress("following changes", done, total)
+
+    async def _follow_some(self, ours: Snapshot, changes: Sequence[Row]) -> None:
+        """Copy the current rows of changed records, then move the mark."""
+        parts: list[TablePart] = []
+        size = volume = 0
+        for name, keys in self._changed(changes):
+            rows = await ours.records(self._id, self._sets[name], keys)
+            parts.append(TablePart(name, [(key,) for key in keys], rows, clears=True))
+            size += len(keys)
+            volume += characters(rows)
+            if size >= SLICE_ROWS or volume >= SLICE_CHARACTERS:
+                await self._step(self._mark, *parts)
+                parts, size, volume = [], 0, 0
+        self._move(int(changes[-1][0]))
+        await self._step(self._mark, *parts, TablePart(CHANGES, rows=changes))
+
+    def _changed(self, changes: Sequence[Row]) -> Iterator[tuple[str, list[Stored]]]:
+        """The keys of changed records, each once, up to `LOOKUP` of one set at a time."""
+        keys: dict[str, dict[Stored, None]] = {}
+        for _, name, record, *_ in changes:
+            # another release may have logged changes of an entity set that this one does not have
+            if (entity_set := self._sets.get(str(name))) is not None:
+                key = entity_set.type.key_property.type.from_text(str(record))
+                keys.setdefault(entity_set.name, {})[key] = None
+        for name, found in keys.items():
+            listed = list(found)
+            for start in range(0, len(listed), LOOKUP):
+                yield name, listed[start : start + LOOKUP]
+
+    async def _settle(self, ours: Snapshot) -> None:
+        """Make the tables equal whose changes the change log does not have."""
+        for table in ours.tables:
+            if table in self._sets or table == CHANGES:
+                continue
+            async with open_snapshot(self._target) as theirs:
+                rows, others = ours.rows(table, self._id), theirs.rows(table, self._id)
+                async for more, less in _differences(rows, others, partial(ours.key, table)):
+                    await self._step(self._mark, TablePart(table, less, more))
+
+    async def _compare(self, ours: Snapshot) -> None:
+        """Raise `OperatorError` unless both sides are equal in every row."""
+        self._report.records = 0
+        async with open_snapshot(self._target) as theirs:
+            if self._report.was_complete and (
+                await ours.company(self._id) != await theirs.company(self._id)
+            ):
+                raise self._unequal("its own row differs")
+            for table in ours.tables:
+                rows, others = self._compared(ours, table), theirs.rows(table, self._id)
+                async for more, less in _differences(rows, others, partial(ours.key, table)):
+                    missing = [ours.key(table, row) for row in more]
+                    key = min(missing + less)
+                    state = "differs" if key in missing and key in less else "is missing"
+                    place = "" if key in missing else " in the source"
+                    named = ", ".join(map(str, key))
+                    raise self._unequal(f"in {table}, the row {named} {state}{place}")
+
+    async def _compared(self, ours: Snapshot, table: str) -> AsyncIterator[list[Row]]:
+        """The rows of the source, with progress reported as they are compared."""
+        total, done = await ours.count(table, self._id), 0
+        async for rows in ours.rows(table, self._id):
+            done += len(rows)
+            self._report.records += len(rows) if table in self._sets else 0
+            yield rows
+            self._progress(f"comparing {table}", done, total)
+
+    def _unequal(self, where: str) -> OperatorError:
+        advice = (
+            "Name another target"
+            if self._report.was_complete
+            else "It is not visible there; --anew drops it and begins again"
+        )
+        return OperatorError(
+            f"the company {self._id} differs between the target and the source: {where}. {advice}."
+        )
+
+    async def _step(
+        self,
+        mark: CopyMark | None,
+        *parts: TablePart,
+        opens: Row | None = None,
+        reopens: bool = False,
+    ) -> None:
+        step = CopyStep(self._id, self._stored_mark, mark, parts, opens, reopens)
+        unit = partial(copy_unit, step, self._target.statements)
+        await self._target.submit(self._id, unit)
+        self._stored_mark = mark
+
+    def _move(self, number: int) -> None:
+        self._mark = msgspec.structs.replace(self._mark, number=number)
+
+
+async def _differences(
+    ours: AsyncIterator[list[Row]],
+    theirs: AsyncIterator[list[Row]],
+    key: Callable[[Row], Row],
+) -> AsyncIterator[tuple[list[Row], list[Row]]]:
+    """The differences between two sides, both in the order of their keys, some at a time.
+
+    Yields the rows of ours that theirs lacks or has otherwise, and the keys of theirs that ours
+    lacks or has otherwise.
+    """
+    rows: list[Row] = []
+    others: list[Row] = []
+    while True:
+        rows = rows or await anext(ours, [])
+        others = others or await anext(theirs, [])
+        if not rows and not others:
+            return
+        size = min(len(rows), len(others))
+        if size and rows[:size] == others[:size]:
+            del rows[:size], others[:size]
+        else:
+            more, less = _apart(rows, others, key)
+            yield more, less
+
+
+def _apart(
+    rows: list[Row], others: list[Row], key: Callable[[Row], Row]
+) -> tuple[list[Row], list[Row]]:
+    """The differences up to the lower of both last keys; removes the compared rows from both."""
+    ends = [key(each[-1]) for each in (rows, others) if each]
+    end = min(ends) if rows and others else ends[0]
+    found, other = ({key(row): row for row in each if key(row) <= end} for each in (rows, others))
+    del rows[: len(found)], others[: len(other)]
+    more = [row for each, row in found.items() if other.get(each) != row]
+    less = [each for each, row in other.items() if found.get(each) != row]
+    return more, less
+
+
+def copy_unit(
+    step: CopyStep, statements: Statements, ledger: Ledger
+) -> Generator[Statement, list[Row], None]:
+    """The unit of work of a step; raises `OperatorError` unless the stored mark is `step.was`."""
+    ledger.known.clear()
+    copying, company_id = statements.copying, step.company_id
+    rows = yield copying.hold_mark.query(company_id)
+    if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
+        raise OperatorError(
+            f"another run continues this copy of the company {company_id}. Let it end."
+        )
+    if step.reopens:
+        yield copying.drop_company.query(company_id)
+    elif step.was is None and (yield copying.origin.query(company_id)):
+        raise OperatorError(f"the target has a company {company_id} already. Name another one.")
+    for part in step.parts:
+        yield from _change(company_id, part, copying.tables[part.table])
+    if step.opens is not None:
+        yield copying.add_company.query(company_id, *step.opens)
+    if step.then is None:
+        yield copying.drop_mark.query(company_id)
+    elif step.was is None:
+        yield copying.add_mark.query(company_id, *msgspec.structs.astuple(step.then))
+    elif step.then != step.was:
+        yield copying.move_mark.query(company_id, *msgspec.structs.astuple(step.then))
+
+
+def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
+    if part.drops:
+        yield whole.drop.many((company_id, *key) for key in part.drops)
+    if part.rows and part.clears:
+        for rivals in whole.rivals:
+            yield rivals.drop.many(
+                (company_id, *[row[place] for place in rivals.places]) for row in part.rows
+            )
+    if part.rows:
+        yield whole.add.many((company_id, *row) for row in part.rows)

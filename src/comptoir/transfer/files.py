@@ -1,0 +1,364 @@
+"""Readers of CSV, NDJSON, JSON and Parquet files, a chunk of rows at a time."""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+import msgspec
+
+from comptoir.jsonvalue import Json, json_kind
+
+ROWS_PER_CHUNK = 2_000
+"""The most rows that are read, checked and written at a time."""
+
+BYTES_PER_CHUNK = 8 << 20
+"""Bytes after which a chunk ends early, so that long texts do not fill the memory."""
+
+_BOM = b"\xef\xbb\xbf"
+_OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+_LARGEST_CELL = 64 << 20
+_OTHER_SEPARATORS = ";\t|"
+_ROWS_PER_MEASUREMENT = 8
+"""CSV rows between two looks at the bytes that a chunk has taken."""
+
+_BLOCK = 1 << 16
+_WHITESPACE = " \t\r\n"
+_LONGEST_RECORD = 64 << 20
+
+
+class BrokenLine(msgspec.Struct, frozen=True):
+    """A line that cannot be read, although the lines after it can."""
+
+    line: int
+    reason: str
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """Rows with the same columns, in order.
+
+    `lines` are the lines of the file on which the rows begin, from 1; in a JSON array or a Parquet
+    file they number the records. `text`: cells are texts, and an empty one is a missing value;
+    otherwise they are JSON values. `head` is the line that names the columns, None where each
+    record names its own. `broken` are the lines between the rows that could not be read. `length`
+    is the approximate size of the texts in bytes, 0 where they are short.
+    """
+
+    columns: tuple[str, ...]
+    lines: Sequence[int]
+    rows: Sequence[Sequence[Json]]
+    text: bool
+    head: int | None
+    length: int
+    broken: Sequence[BrokenLine] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of records, including those that could not be read."""
+        return len(self.lines) + len(self.broken)
+
+
+class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
+    """A file that cannot be read; `line` is 0 where the fault is not in one line."""
+
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
+        self.line = line
+        self.reason = reason
+
+
+def read_csv(path: Path) -> Iterator[Chunk]:
+    """Read CSV (RFC 4180) in UTF-8, with or without a BOM, with LF or CRLF; raises `FileFault`."""
+    csv.field_size_limit(_LARGEST_CELL)
+    with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, strict=True)
+        line = 0
+        try:
+            columns = _csv_columns(reader)
+            lines: list[int] = []
+            rows: list[list[str]] = []
+            broken: list[BrokenLine] = []
+            begin, line = 0, reader.line_num
+            for row in reader:
+                # a cell may contain line ends, so a record begins on the line after the last one
+                first, line = line + 1, reader.line_num
+                if len(row) == len(columns):
+                    lines.append(first)
+                    rows.append(row)
+                elif row:
+                    broken.append(_of_other_width(first, row, columns))
+                count = len(rows) + len(broken)
+                if count % _ROWS_PER_MEASUREMENT:
+                    continue
+                length = file.tell() - begin
+                if count >= ROWS_PER_CHUNK or length > BYTES_PER_CHUNK:
+                    yield Chunk(
+                        columns, lines, rows, text=True, head=1, length=length, broken=broken
+                    )
+                    lines, rows, broken = [], [], []
+                    begin += length
+            length = file.tell() - begin
+            yield Chunk(columns, lines, rows, text=True, head=1, length=length, broken=broken)
+        except csv.Error as fault:
+            raise FileFault(line + 1, f"the line is not CSV: {fault}.") from None
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+
+
+def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
+    header = next(reader, None)
+    if header is None:
+        raise FileFault(0, "the file is empty; its first line must name the columns.")
+    if not header:
+        raise FileFault(1, "the first line is blank, but must name the columns.")
+    other = next((each for each in _OTHER_SEPARATORS if each in header[0]), None)
+    if len(header) == 1 and other is not None:
+        raise FileFault(1, f"the columns are separated by {other!r}, but must be by commas.")
+    return tuple(header)
+
+
+def _of_other_width(line: int, row: list[str], columns: tuple[str, ...]) -> BrokenLine:
+    return BrokenLine(
+        line, f"the line has {len(row)} cells, but the first line names {len(columns)} columns."
+    )
+
+
+def read_parquet(path: Path) -> Iterator[Chunk]:
+    """Read Parquet, which needs the extra `comptoir[parquet]`; a null is a missing value.
+
+    Raises `FileFault`.
+    """
+    try:
+        parquet = import_module("pyarrow.parquet")
+        arrow = import_module("pyarrow")
+    except ImportError:
+        raise FileFault(
+            0, "reading Parquet needs an optional extra: pip install 'comptoir[parquet]'."
+        ) from None
+    read = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = tuple(file.schema_arrow.names)
+            if not file.metadata.num_rows:
+                yield Chunk(names, (), (), text=True, head=0, length=0)
+            groups = [file.metadata.row_group(at) for at in range(file.num_row_groups)]
+            # the average row of the group with the longest ones, before compression
+            sizes = [each.total_byte_size // max(1, each.num_rows) for each in groups]
+            length = 1 + max(sizes, default=0)
+            at_once = max(1, min(ROWS_PER_CHUNK, BYTES_PER_CHUNK // length))
+            for batch in file.iter_batches(at_once):
+                columns = [[_text(cell) for cell in column.to_pylist()] for column in batch]
+                lines = range(read + 1, read + batch.num_rows + 1)
+                read += batch.num_rows
+                rows = list(zip(*columns, strict=True))
+                yield Chunk(names, lines, rows, text=True, head=0, length=length * batch.num_rows)
+    except arrow.ArrowException as fault:
+        reason = " ".join(str(fault).split())
+        raise FileFault(0, f"the file is not Parquet: {reason[:200]}.") from None
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, datetime):
+        in_zone = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
+        return in_zone.isoformat()
+    return cell.isoformat() if isinstance(cell, date) else str(cell)
+
+
+_Record = tuple[int, int, Json | BrokenLine]
+"""The line on which a record begins, the length of its text, and its value."""
+
+
+def read_ndjson(path: Path) -> Iterator[Chunk]:
+    """Read NDJSON, one object per line; raises `FileFault`."""
+    with path.open("rb") as file:
+        try:
+            yield from _chunks(_ndjson_records(file))
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+
+
+def read_json(path: Path) -> Iterator[Chunk]:
+    """Read a JSON array of objects, or an object with the array as `value`; raises `FileFault`."""
+    with path.open(encoding="utf-8-sig") as file:
+        try:
+            yield from _chunks(_ArrayReader(file).records())
+        except UnicodeDecodeError:
+            raise _not_utf8(path) from None
+
+
+def _refuse_constant(constant: str) -> Json:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _unique_names(pairs: list[tuple[str, Json]]) -> Json:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{duplicate[:100]!r} occurs twice")
+    return record
+
+
+# faster decoders do not notice a name that occurs twice in an object
+_DECODER = json.JSONDecoder(
+    parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_unique_names
+)
+
+
+def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
+    number = 0
+    while line := file.readline(_LONGEST_RECORD + 1):
+        number += 1
+        if len(line) > _LONGEST_RECORD:
+            raise FileFault(number, f"the line is longer than {_LONGEST_RECORD} bytes.")
+        content = (line.removeprefix(_BOM) if number == 1 else line).decode().strip(_WHITESPACE)
+        if not content:
+            continue
+        try:
+            yield number, len(line), cast("Json", _DECODER.decode(content))
+        except (RecursionError, InvalidOperation, ValueError) as fault:
+            reason = f"the line is not a JSON object: {fault}."
+            yield number, len(line), BrokenLine(number, reason)
+
+
+def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
+    columns: tuple[str, ...] = ()
+    lines: list[int] = []
+    rows: list[list[Json]] = []
+    broken: list[BrokenLine] = []
+    size, found = 0, False
+    for line, length, record in records:
+        found = True
+        names: tuple[str, ...] = ()
+        if isinstance(record, dict):
+            # control information, as in a response of the API, is not a column
+            names = tuple([name for name in record if "@" not in name])
+        full = len(rows) + len(broken) == ROWS_PER_CHUNK or size > BYTES_PER_CHUNK
+        if full or (rows and isinstance(record, dict) and names != columns):
+            yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
+            lines, rows, broken, size = [], [], [], 0
+        size += length
+        if isinstance(record, dict):
+            columns = names
+            lines.append(line)
+            rows.append([record[name] for name in names])
+        elif isinstance(record, BrokenLine):
+            broken.append(record)
+        else:
+            reason = f"a record is a JSON object, but this is {json_kind(record)}."
+            broken.append(BrokenLine(line, reason))
+    if not found:
+        raise FileFault(0, "the file is empty; it must hold at least one record.")
+    yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
+
+
+class _ArrayReader:
+    """Reads the records of a JSON array without keeping the whole text in memory."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._text = ""
+        self._position = 0
+
+    def records(self) -> Iterator[_Record]:
+        number = 0
+        wrapped = self._open()
+        while self._peek() != "]":
+            if number:
+                self._expect(",", number)
+            number += 1
+            value, length = self._value(number)
+            yield number, length, value
+        self._position += 1
+        if wrapped:
+            # members after the array, such as the link to the next page
+            while self._peek() == ",":
+                self._position += 1
+                self._member()
+            self._expect("}", 0)
+        if self._peek():
+            raise FileFault(0, "there is text after the end of the array. Remove it.")
+
+    def _open(self) -> bool:
+        """Go to the first record; whether the array is the member `value` of an object."""
+        if not self._peek():
+            raise FileFault(0, "the file is empty; it must hold an array of records.")
+        wrapped = self._peek() == "{"
+        if wrapped:
+            # a response of the API: control information, then the array as "value"
+            self._position += 1
+            while self._name() != "value":
+                self._value(0)
+                self._expect(",", 0)
+        self._expect("[", 0)
+        return wrapped
+
+    def _name(self) -> Json:
+        name, _ = self._value(0)
+        self._expect(":", 0)
+        return name
+
+    def _member(self) -> None:
+        self._name()
+        self._value(0)
+
+    def _peek(self) -> str:
+        while True:
+            while self._position < len(self._text):
+                if self._text[self._position] not in _WHITESPACE:
+                    return self._text[self._position]
+                self._position += 1
+            if not self._more():
+                return ""
+
+    def _more(self) -> bool:
+        # twice as much each time: a long record is decoded again after each block
+        block = self._file.read(max(_BLOCK, len(self._text) - self._position))
+        self._text = self._text[self._position :] + block
+        self._position = 0
+        return bool(block)
+
+    def _expect(self, wanted: str, number: int) -> None:
+        found = self._peek()
+        if found != wanted:
+            raise FileFault(number, f"expected {wanted!r}, but found {found or 'the end'!r}.")
+        self._position += 1
+
+    def _value(self, number: int) -> tuple[Json, int]:
+        self._peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._position)
+            except (ValueError, RecursionError, InvalidOperation) as fault:
+                too_long = len(self._text) - self._position > _LONGEST_RECORD
+                if too_long or not self._more():
+                    raise FileFault(number, f"the record is not JSON: {fault}.") from None
+                continue
+            # a number at the end of the text may continue in the next block
+            if end < len(self._text) or not self._more():
+                begin, self._position = self._position, min(end, len(self._text))
+                return cast("Json", value), end - begin
+
+
+def _not_utf8(path: Path) -> FileFault:
+    """The fault of a file that is not UTF-8, with the first line that is not."""
+    with path.open("rb") as file:
+        other = _OTHER_BOMS.get(file.read(2))
+        file.seek(0)
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as fault:
+                found = other or f"byte {fault.start + 1} of the line is 0x{line[fault.start]:02x}"
+                return FileFault(number, f"the file is not UTF-8 ({found}). Save it as UTF-8.")
+    return FileFault(0, "the file is not UTF-8. Save it as UTF-8.")

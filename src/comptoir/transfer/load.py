@@ -1,0 +1,392 @@
+"""Load rows: check a source completely, then write it in units; a later run can resume."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from comptoir.config import Settings
+from comptoir.edm.entity import EntityType, KeyValues, UniqueRule
+from comptoir.edm.model import EntitySet
+from comptoir.errors import OperatorError
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.target import Company
+from comptoir.store.ahead import matching
+from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.transfer import Progress
+from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
+from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
+from comptoir.transfer.rows import (
+    Columns,
+    HeaderFault,
+    LoadFault,
+    LoadRows,
+    bind_chunk,
+    bind_columns,
+)
+from comptoir.transfer.snapshot import CHANGES
+from comptoir.transfer.source import Source
+
+FAULTS_KEPT = 20
+"""The faults of a file that are reported one by one; the rest are counted."""
+
+LONGEST_TEXT = Settings().body_bytes
+"""The default limit of a text, that of a request's body."""
+
+LOADED_BY = "comptoir load"
+"""The author of loaded records in the change log."""
+
+KEPT_BYTES = 16 << 20
+"""The largest source that is kept in memory after the check; a larger one is read again."""
+
+_REGISTER_KIB = 32_768
+
+
+class LoadReport(msgspec.Struct):
+    """The result of a load, in rows; `faults` are the first ones.
+
+    `written`: all rows but the refused ones were written. `resumed_at` is how many rows an
+    interrupted load had written before.
+    """
+
+    rows: int = 0
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    refused: int = 0
+    resumed_at: int = 0
+    written: bool = False
+    faults: list[LoadFault] = msgspec.field(default_factory=list)
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """Some rows of a source: their number, the rows without a fault, and the faults of others.
+
+    `length` is the approximate size of their texts in bytes. `rows` is None where no column could
+    be bound.
+    """
+
+    size: int
+    length: int
+    rows: LoadRows | None
+    faults: list[LoadFault]
+
+
+class Loader:
+    """Loads sources into one company.
+
+    `longest_text` is the most characters of a text whose type sets no limit.
+    `progress` is called with the stage `check` or `write`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        company: Company,
+        progress: Progress,
+        longest_text: int = LONGEST_TEXT,
+    ) -> None:
+        self._store = store
+        self._company = company
+        self._progress = progress
+        self._longest_text = longest_text
+
+    async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
+        """Check a source completely, then write its rows.
+
+        After a fault nothing is written, or with `keep_good` only the rows without one. A source
+        that cannot be read to its end is never written. Raises `Refusal` when the store refuses
+        rows that passed the check, and `OperatorError` when the temporary folder is full; the same
+        call resumes after the rows that were written.
+        """
+        report = LoadReport()
+        register = _Register()
+        try:
+            digest = source.digest()
+            kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
+            parts = self._parts(source, entity_set, kept)
+            await self._check(parts, entity_set, register, report)
+            if report.refused == 0 or keep_good:
+                parts = self._parts(source, entity_set) if kept is None else iter(kept)
+                await self._write(parts, digest, entity_set, register, report)
+                report.written = True
+        except FileFault as fault:
+            report.refused += 1
+            report.faults.append(LoadFault(fault.line, "", fault.reason))
+        finally:
+            register.close()
+        return report
+
+    def _parts(
+        self, source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
+    ) -> Iterator[_Part]:
+        """The parts of a source, which are also appended to `kept`."""
+        known: dict[tuple[str, ...], Columns] = {}
+        for chunk in source.chunks():
+            faults = [LoadFault(each.line, "", each.reason) for each in chunk.broken]
+            rows: LoadRows | None = None
+            if chunk.rows or chunk.head is not None:
+                try:
+                    if chunk.columns not in known:
+                        known[chunk.columns] = bind_columns(entity_set, chunk.columns)
+                except HeaderFault as fault:
+                    faults += _of_header(chunk, fault)
+                else:
+                    rows, refused = bind_chunk(known[chunk.columns], chunk, self._longest_text)
+                    faults += refused
+            part = _Part(chunk.size, chunk.length, rows, faults)
+            if kept is not None:
+                kept.append(part)
+            yield part
+
+    async def _check(
+        self,
+        parts: Iterator[_Part],
+        entity_set: EntitySet,
+        register: "_Register",
+        report: LoadReport,
+    ) -> None:
+        holds_records = await self._holds_records(entity_set)
+        numbering = _Numbering(entity_set.type)
+        for part in parts:
+            faults = part.faults
+            if part.rows is not None:
+                own = await self._own_records(part.rows) if holds_records else {}
+                faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
+                for rule in part.rows.columns.rules:
+                    identities = part.rows.identities(rule, own)
+                    faults += register.repeated(rule, part.rows.lines, identities)
+                    if holds_records and rule is not part.rows.columns.matched_by:
+                        faults += await self._conflicts(part.rows, rule, identities)
+            faults = sorted(faults, key=lambda fault: fault.line)
+            lines = {fault.line for fault in faults}
+            register.refuse(lines)
+            report.refused += len(lines)
+            report.faults += faults[: FAULTS_KEPT - len(report.faults)]
+            report.rows += part.size
+            self._progress("check", report.rows, 0)
+            # lets a cancellation interrupt the check
+            await asyncio.sleep(0)
+
+    async def _holds_records(self, entity_set: EntitySet) -> bool:
+        order = default_order(entity_set)
+        first = PagePlan(entity_set, self._company, EVERYTHING, order, None, limit=1)
+        return any([rows async for rows in self._store.page(first)])
+
+    async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
+        """The records that the rows match, if the check of the rows needs them."""
+        columns = rows.columns
+        if not (columns.lacking or columns.incomplete):
+            return {}
+        return await self._stored(columns.entity_set, columns.matched_by, rows.matches())
+
+    async def _stored(
+        self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[KeyValues | None]
+    ) -> dict[KeyValues | None, Row]:
+        wanted = [each for each in identities if each is not None]
+        unit = matching(
+            self._company.id, entity_set, rule.properties, wanted, self._store.statements
+        )
+        found = await self._store.read(unit)
+        # copied, since a row without an identity is looked up too, and dict's keys are invariant
+        return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
+
+    async def _conflicts(
+        self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
+    ) -> list[LoadFault]:
+        """The rows that repeat a unique value of a stored record that they do not match."""
+        columns = rows.columns
+        found = await self._stored(columns.entity_set, rule, identities)
+        if not found:
+            return []
+        entity_type = columns.entity_set.type
+        faults: list[LoadFault] = []
+        for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
+            record = found.get(values)
+            if record is None:
+                continue
+            names = columns.matched_by.properties
+            if match != tuple([record[entity_type.position[name] + 1] for name in names]):
+                key = record[entity_type.position[entity_type.key] + 1]
+                faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
+        return faults
+
+    async def _write(
+        self,
+        parts: Iterator[_Part],
+        digest: str,
+        entity_set: EntitySet,
+        register: "_Register",
+        report: LoadReport,
+    ) -> None:
+        report.resumed_at = await rows_done(self._store, self._company, entity_set, digest)
+        done = 0
+        for unit in _units(parts):
+            done += sum(part.size for part in unit)
+            if done <= report.resumed_at:
+                continue
+            good = [register.good(part.rows) for part in unit if part.rows is not None]
+            plan = LoadPlan(
+                self._company,
+                entity_set,
+                good,
+                LOADED_BY,
+                digest,
+                done,
+                finishes=done == report.rows,
+            )
+            loaded = await write_rows(self._store, plan)
+            report.inserted += loaded.inserted
+            report.updated += loaded.updated
+            report.unchanged += loaded.unchanged
+            self._progress("write", done, report.rows)
+        written = report.inserted + report.updated
+        if written and written + report.resumed_at >= MANY_ROWS:
+            await self._store.refresh_statistics((entity_set.name, CHANGES))
+
+
+def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
+    """The faults of a header: of the whole file, unless each record names its columns."""
+    if chunk.head is not None:
+        column = f"{fault.column}: " if fault.column else ""
+        raise FileFault(chunk.head, f"{column}{fault.reason}") from None
+    return [LoadFault(line, fault.column, fault.reason) for line in chunk.lines]
+
+
+def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
+    """The parts that each transaction writes."""
+    unit: list[_Part] = []
+    size = length = 0
+    for part in parts:
+        fits = size + part.size <= ROWS_PER_CHUNK and length + part.length <= BYTES_PER_CHUNK
+        if unit and not fits:
+            yield unit
+            unit, size, length = [], 0, 0
+        unit.append(part)
+        size += part.size
+        length += part.length
+    if unit:
+        yield unit
+
+
+def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
+    """The rows for new records, if the file lacks a column that a new record needs."""
+    if not rows.columns.lacking:
+        return []
+    name = rows.columns.lacking[0]
+    reason = "is not in the file, but a new record needs it."
+    return [
+        LoadFault(line, name, reason)
+        for line, match in zip(rows.lines, rows.matches(), strict=True)
+        if match not in own
+    ]
+
+
+class _Numbering:
+    """Checks that all rows or none have a number for each numbered property.
+
+    Otherwise a row without one could get a free number that a later row has.
+    """
+
+    def __init__(self, entity_type: EntityType) -> None:
+        self._names = [each.name for each in entity_type.properties if each.numbered]
+        self._first: dict[str, tuple[int, bool]] = {}
+
+    def mixed(self, rows: LoadRows) -> list[LoadFault]:
+        """The rows that differ from the first one."""
+        faults: list[LoadFault] = []
+        for name in self._names if rows.lines else ():
+            given = name in rows.columns.position
+            first, expected = self._first.setdefault(name, (rows.lines[0], given))
+            if given != expected:
+                here = "is given" if given else "is not given"
+                reason = f"{here}, unlike in line {first}. Give it in every line, or in none."
+                faults += [LoadFault(line, name, reason) for line in rows.lines]
+        return faults
+
+
+@contextmanager
+def _needing_room() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as fault:
+        raise OperatorError(
+            f"cannot write the data of the check to the temporary folder: {fault}. "
+            "Free some space there, or name another folder with TMPDIR."
+        ) from fault
+
+
+class _Register:
+    """The key values and the refused lines of a source, on disk.
+
+    Raises `OperatorError` when the disk is full.
+    """
+
+    @_needing_room()
+    def __init__(self) -> None:
+        # a database without a name is a temporary file; a bounded part of it is in memory
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.execute("PRAGMA synchronous=OFF")
+        self._database.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
+        self._database.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
+        self._database.execute("BEGIN")
+        self._tables: dict[tuple[str, ...], str] = {}
+
+    @_needing_room()
+    def repeated(
+        self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
+    ) -> list[LoadFault]:
+        """The rows that repeat the key or a unique value of an earlier row."""
+        table = self._table(rule)
+        # texts have no NUL, so different lists of values give different texts
+        entries = [
+            (values[0] if len(values) == 1 else "\0".join(map(str, values)), line)
+            for values, line in zip(identities, lines, strict=True)
+            if values is not None
+        ]
+        before = self._database.total_changes
+        self._database.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", entries)  # noqa: S608 - ours
+        if self._database.total_changes - before == len(entries):
+            return []
+        find = f"SELECT line FROM {table} WHERE identity = ?"  # noqa: S608 - the name is ours
+        faults: list[LoadFault] = []
+        for identity, line in entries:
+            first = self._database.execute(find, (identity,)).fetchone()[0]
+            if first != line:
+                faults.append(LoadFault(line, rule.name, f"repeats line {first}."))
+        return faults
+
+    def _table(self, rule: UniqueRule) -> str:
+        table = self._tables.get(rule.properties)
+        if table is None:
+            table = self._tables[rule.properties] = f"seen_{len(self._tables)}"
+            self._database.execute(
+                f"CREATE TABLE {table} (identity PRIMARY KEY, line) WITHOUT ROWID"
+            )
+        return table
+
+    @_needing_room()
+    def refuse(self, lines: Iterable[int]) -> None:
+        """Remember refused lines."""
+        self._database.executemany("INSERT INTO refused VALUES (?)", [(line,) for line in lines])
+
+    @_needing_room()
+    def good(self, rows: LoadRows) -> LoadRows:
+        """The rows that are not refused."""
+        if not rows.lines:
+            return rows
+        refused = {
+            line
+            for (line,) in self._database.execute(
+                "SELECT line FROM refused WHERE line BETWEEN ? AND ?",
+                (rows.lines[0], rows.lines[-1]),
+            )
+        }
+        return rows.only([line not in refused for line in rows.lines]) if refused else rows
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        with suppress(sqlite3.Error):
+            self._database.close()

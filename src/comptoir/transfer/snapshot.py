@@ -1,0 +1,117 @@
+"""The rows of a company as they are at one moment, whatever is written meanwhile."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from comptoir.edm.model import EntitySet
+from comptoir.edm.primitive import Stored
+from comptoir.plan.read import Row
+from comptoir.sql.statements import Statements
+from comptoir.store.protocol import Store
+from comptoir.store.snapshot import SnapshotConnection
+
+LOOKUP = 100
+"""The most records that are read by their keys at once."""
+
+CHANGES = "changes"
+"""The table of the change log."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The state of a company: its incarnation and its last change number."""
+
+    incarnation: str
+    number: int
+
+
+class CopyMark(msgspec.Struct, frozen=True):
+    """The progress of an unfinished copy.
+
+    `incarnation` is that of the source, blank while an abandoned copy is dropped. Changes of the
+    source after `number` are not copied yet. `holder` identifies the run that copies.
+    """
+
+    incarnation: str
+    number: int
+    holder: str
+
+
+class Snapshot:
+    """Reads rows by a snapshot connection; a row has its columns in order, without the company."""
+
+    def __init__(self, connection: SnapshotConnection, statements: Statements) -> None:
+        self._connection = connection
+        self._statements = statements
+        self._copying = statements.copying
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables with rows of a company, without its own row and the text index."""
+        return tuple(self._copying.tables)
+
+    def key(self, table: str, row: Row) -> Row:
+        """The key of a row."""
+        return tuple([row[place] for place in self._copying.tables[table].key])
+
+    def rows(
+        self, table: str, company_id: str, after: Row | None = None
+    ) -> AsyncGenerator[list[Row], None]:
+        """The rows of a company in the order of their keys, in slices that are never empty.
+
+        With `after`, only those with a higher key.
+        """
+        whole = self._copying.tables[table]
+        if after is None:
+            return self._connection.stream(whole.rows.query(company_id))
+        return self._connection.stream(whole.rest.query(company_id, *after))
+
+    async def count(self, table: str, company_id: str) -> int:
+        """The number of rows of a company."""
+        rows = await self._connection.fetch(self._copying.tables[table].count.query(company_id))
+        return int(rows[0][0])
+
+    async def last(self, table: str, company_id: str) -> Row | None:
+        """The highest key, None when there are no rows."""
+        rows = await self._connection.fetch(self._copying.tables[table].last.query(company_id))
+        return rows[0] if rows else None
+
+    async def records(
+        self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
+    ) -> list[Row]:
+        """The rows of the records that exist among up to `LOOKUP` keys."""
+        names = (entity_set.type.key,)
+        wanted = [(key,) for key in keys]
+        rows: list[Row] = []
+        for query in self._statements.writes.matches(company_id, entity_set, names, wanted):
+            rows += await self._connection.fetch(query)
+        return rows
+
+    async def company(self, company_id: str) -> Row | None:
+        """A company's own row, None when there is no such company."""
+        rows = await self._connection.fetch(self._copying.company.query(company_id))
+        return rows[0] if rows else None
+
+    async def origin(self, company_id: str) -> Origin | None:
+        """The state of a company, None when there is no such company."""
+        rows = await self._connection.fetch(self._copying.origin.query(company_id))
+        return Origin(str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    async def change(self, company_id: str, number: int) -> Row | None:
+        """The entry of the change log with a number, None when there is none."""
+        query = self._statements.service.changes.query(company_id, number - 1, 1)
+        rows = await self._connection.fetch(query)
+        return rows[0] if rows else None
+
+    async def mark(self, company_id: str) -> CopyMark | None:
+        """The progress of an unfinished copy of a company to this database, None without one."""
+        rows = await self._connection.fetch(self._copying.mark.query(company_id))
+        return CopyMark(str(rows[0][0]), int(rows[0][1]), str(rows[0][2])) if rows else None
+
+
+@asynccontextmanager
+async def open_snapshot(store: Store) -> AsyncIterator[Snapshot]:
+    """The rows of a store's companies as they are when the block begins."""
+    async with store.snapshot() as connection:
+        yield Snapshot(connection, store.statements)

@@ -1,0 +1,188 @@
+"""PostgreSQL plans by what its tables hold, as soon as much was written to them."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet
+from comptoir.plan.target import Company as StoredCompany
+from comptoir.store.following import MANY_UNITS, Following
+from comptoir.store.postgres.connection import Connection
+from comptoir.store.postgres.statistics import Statistics
+from comptoir.store.protocol import MANY_ROWS
+from comptoir.transfer.copy import Copier
+from comptoir.transfer.load import Loader
+from comptoir.transfer.source import TableSource
+from postgres.conftest import Served, migrated
+from support.databases import FreshDatabase
+from support.office import Company
+from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
+
+AGENTS = "shippingAgentsExt"
+DOCUMENTS = "search_documents"
+CHANGES = "changes"
+TABLES = (AGENTS, CHANGES, DOCUMENTS)
+UNKNOWN = -1
+
+
+@pytest.fixture
+def company(postgres_server: Databases, served: Served) -> Company:
+    return served(migrated(postgres_server)).new_company()
+
+
+def known(server: Databases, url: str) -> Mapping[str, int]:
+    """How many rows PostgreSQL takes some tables to have."""
+    asked = f"SELECT relname::TEXT, reltuples::INT FROM pg_class WHERE relname IN {TABLES}"
+    return {str(name): int(str(rows)) for name, rows in server.asked(asked, name_of(url))}
+
+
+def load(company: Company, rows: int) -> None:
+    """Load agents as `comptoir load` does."""
+
+    async def work(settings: Settings, stored: StoredCompany) -> None:
+        store = open_store(settings)
+        try:
+            loader = Loader(store, stored, lambda *_: None)
+            source = TableSource("agents", ("code",), [(f"A{at}",) for at in range(rows)])
+            report = await loader.load(source, MODEL.by_name[AGENTS], keep_good=False)
+            assert report.inserted == rows
+        finally:
+            await store.close()
+
+    company.office.wait(work(company.office.settings, company.stored))
+
+
+def test_a_large_load_is_known_when_it_ends(postgres_server: Databases, company: Company) -> None:
+    load(company, MANY_ROWS)
+
+    held = known(postgres_server, company.office.settings.database)
+    assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+
+
+def test_for_a_small_load_no_statistics_are_made(
+    postgres_server: Databases, company: Company
+) -> None:
+    load(company, MANY_ROWS - 1)
+
+    held = known(postgres_server, company.office.settings.database)
+    assert set(held.values()) == {UNKNOWN}
+
+
+def test_a_role_that_may_not_make_statistics_loads_all_the_same(
+    postgres_server: Databases, company: Company
+) -> None:
+    url = company.office.settings.database
+    postgres_server.administer(
+        # whoever owns the database may do it as well
+        f'ALTER DATABASE "{name_of(url)}" OWNER TO {ADMINISTRATOR}',
+        f'ALTER TABLE "{AGENTS}" OWNER TO {ADMINISTRATOR}',
+        f'GRANT SELECT, INSERT, UPDATE, DELETE ON "{AGENTS}" TO {ROLE}',
+        database=name_of(url),
+    )
+
+    load(company, MANY_ROWS)
+
+    held = known(postgres_server, url)
+    assert (held[AGENTS], held[CHANGES]) == (UNKNOWN, MANY_ROWS)
+
+
+def test_a_load_does_not_wait_for_who_holds_a_table(
+    postgres_server: Databases, company: Company
+) -> None:
+    url = company.office.settings.database
+
+    async def held() -> Connection:
+        connection = await asyncpg.connect(url)
+        await connection.execute(
+            f'BEGIN; LOCK "{AGENTS}" IN SHARE UPDATE EXCLUSIVE MODE', timeout=5
+        )
+        return connection
+
+    connection = company.office.wait(held())
+    load(company, MANY_ROWS)
+    company.office.wait(connection.close())
+
+    assert known(postgres_server, url)[AGENTS] == UNKNOWN
+
+
+def test_the_index_of_searches_is_known(postgres_server: Databases, company: Company) -> None:
+    load(company, MANY_ROWS)
+
+    company.catch_up(AGENTS)
+
+    held = known(postgres_server, company.office.settings.database)
+    assert held[DOCUMENTS] == MANY_ROWS
+
+
+@pytest.mark.parametrize(
+    ("units", "expected"), [(MANY_UNITS - 1, []), (40, [16, 32, 40]), (64, [16, 32, 64])]
+)
+def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
+    units: int, expected: list[int]
+) -> None:
+    """By a plan for a small index, each unit would take as long as all before it."""
+    company, agents = StoredCompany("", ""), MODEL.by_name[AGENTS]
+    done = 0
+    refreshed: list[int] = []
+
+    async def unit(_: StoredCompany, _set: EntitySet) -> int:
+        nonlocal done
+        done += 1
+        return units - done
+
+    async def refresh() -> None:
+        refreshed.append(done)
+
+    asyncio.run(Following(unit, unit, refresh).catch_up(company, agents))
+
+    assert refreshed == expected
+
+
+def test_what_was_copied_is_known(
+    postgres_server: Databases, company: Company, fresh_sqlite: FreshDatabase, tmp_path: Path
+) -> None:
+    here = Settings(database=fresh_sqlite(tmp_path, MODEL))
+    there = company.office.settings
+
+    async def work() -> None:
+        source, target = open_store(here), open_store(there)
+        try:
+            stored = await source.create_company(company.id.replace("-4", "-5", 1), "Copied")
+            rows = [(f"A{at}",) for at in range(MANY_ROWS)]
+            loader = Loader(source, stored, lambda *_: None)
+            table = TableSource("agents", ("code",), rows)
+            await loader.load(table, MODEL.by_name[AGENTS], keep_good=False)
+            await Copier(MODEL, source, target, lambda *_: None).copy(stored, anew=False)
+        finally:
+            await source.close()
+            await target.close()
+
+    company.office.wait(work())
+
+    held = known(postgres_server, there.database)
+    assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
+
+
+def test_a_stop_does_not_wait_for_statistics() -> None:
+    async def work() -> None:
+        asked = asyncio.Event()
+
+        async def connect() -> Connection:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        statistics = Statistics(connect)
+        refreshing = asyncio.create_task(statistics.refresh((AGENTS,)))
+        await asked.wait()
+        await statistics.stop()
+        await refreshing
+        await statistics.refresh((AGENTS,))
+
+    asyncio.run(asyncio.wait_for(work(), 5))

@@ -1,0 +1,86 @@
+"""Texts on PostgreSQL are what they are in Python: case, blanks, and what searches compare."""
+
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from comptoir.plan.searches import fold
+from comptoir.sql.dialects.postgresql.routines import SEPARATOR
+from support.effort import examples
+from support.functions import OnPostgres
+
+ROW = 1_000
+CODES = [*range(1, 0xD800), *range(0xE000, sys.maxunicode + 1)]
+EVERY_CHARACTER = [
+    "".join(map(chr, CODES[start : start + ROW])) for start in range(0, len(CODES), ROW)
+]
+LETTERS = (
+    "aZ'.:^`-_%\\ \nΣ\u03c3ςΔά\u0301\u0345\u00ad\u02b0\u2019ßẞéÉİ\u0131ǅŉﬁΐᾳÞþДж中😀𐐀𐐨ⅷⓐꭰᏐ\uffff"
+)
+TEXT = st.one_of(
+    st.text(LETTERS, max_size=12),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12),
+)
+
+CHANGES: dict[str, Callable[[str], str]] = {
+    "tolower": str.lower,
+    "toupper": str.upper,
+    "trim": str.strip,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("tolower", str.lower), ("toupper", str.upper), ("casefold", str.casefold)],
+)
+def test_the_case_of_every_character_is_pythons(
+    name: str, change: Callable[[str], str], postgres: OnPostgres
+) -> None:
+    assert postgres.each(name, EVERY_CHARACTER) == [change(row) for row in EVERY_CHARACTER]
+
+
+def test_every_blank_is_trimmed_and_nothing_else(postgres: OnPostgres) -> None:
+    texts = [f"{chr(code)}x{chr(code)}" for code in CODES if code < 0x1_0000]
+    assert postgres.each("trim", texts) == [each.strip() for each in texts]
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> None:
+    @settings(max_examples=examples(60), deadline=None)
+    @given(st.lists(TEXT, min_size=1, max_size=20))
+    @example(["ΔΣ", "Σ", "ΔΣΣ", "ΔΣ.Δ", "Δ.Σ", "ΔΣ'", "Σ\u0301", "a\u0345Σ\u0345", "aΣ-", "aΣ😀b"])
+    def check(texts: list[str]) -> None:
+        assert postgres.each(name, texts) == [CHANGES[name](text) for text in texts]
+
+    check()
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=5))
+@example([f"a{SEPARATOR}b", "c"])
+@example(["İ", "ß"])
+def test_folded_texts_are_parted_by_what_none_of_them_holds(
+    postgres: OnPostgres, texts: list[str]
+) -> None:
+    folded = postgres.call("fold", (False,) * len(texts), texts)
+
+    assert isinstance(folded, str)
+    assert folded.split(SEPARATOR) == [fold(text) for text in texts]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(TEXT, TEXT)
+@example("a%b", "%")
+@example("ab", "_")
+@example("a\\b", "\\")
+def test_a_term_is_like_the_texts_that_contain_it(
+    postgres: OnPostgres, text: str, term: str
+) -> None:
+    for each in (text, text + term + text):
+        [[is_like]] = postgres.fetch(
+            'SELECT $1::text COLLATE "C" LIKE comptoir_likeness($2)', each, term
+        )
+        assert is_like is (term in each)

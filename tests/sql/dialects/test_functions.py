@@ -1,0 +1,344 @@
+"""The functions of both dialects return the same values, nulls and faults."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comptoir.edm.duration import DAY, SECOND, duration_text
+from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
+from comptoir.edm.temporal import instant
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from support.effort import examples
+from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
+from support.postgres import Databases
+
+Values = st.SearchStrategy[Value]
+
+
+def _near(*points: int, most: int) -> st.SearchStrategy[int]:
+    """Whole numbers up to a size, many of them at its bounds and near some points."""
+    marked = [sign * point for point in (0, most, *points) for sign in (1, -1)]
+    near = st.builds(int.__add__, st.sampled_from(marked), st.integers(-2, 2))
+    numbers = st.one_of(near, st.integers(-most, most), st.integers(-1_000, 1_000))
+    return numbers.filter(lambda number: abs(number) <= most)
+
+
+UNIT = 10**SCALE
+WHOLE = _near(2**31, 2**32, 10**9, 10**13, most=MOST_WHOLE)
+DECIMAL = st.one_of(
+    _near(UNIT, UNIT // 2, most=MOST_DECIMAL),
+    _near(10**13, most=10**13 - 1).map(lambda number: number * UNIT),
+)
+WIDE = st.one_of(
+    _near(10**WIDE_SCALE, 10**WIDE_SCALE // 2, FINER, most=LARGEST - 1),
+    DECIMAL.map(lambda number: number * FINER),
+    st.integers(-(10**9), 10**9).map(lambda number: number * FINER // 1_000),
+).map(wide_text)
+LETTERS = (
+    "aAzZ09 \t\n\x1c\x85\xa0\u3000.:'^`-_%\\ΣσςΑά\u0301ßẞéÉİ\u0131ǅŉﬁΐᾳÞþЖж中😀𐐀𐐨\uffff\U0010ffff"
+)
+TEXT = st.one_of(
+    st.text(LETTERS, max_size=8),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6),
+    st.sampled_from(["", "Straße", "ΟΔΥΣΣΕΥΣ ΑΣ.", "abcabc", "bc"]),
+)
+SPAN = st.one_of(
+    _near(SECOND, DAY, 365 * DAY, 3_652_058 * DAY, most=MOST_DECIMAL),
+    st.integers(-4_000_000, 4_000_000).map(lambda days: days * DAY),
+)
+DATETIME = st.one_of(
+    st.datetimes(timezones=st.just(UTC)),
+    st.sampled_from([datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]),
+).map(instant)
+DATE = DATETIME.map(lambda moment: moment[:10])
+TIME = DATETIME.map(lambda moment: moment[11:23])
+BIT = st.integers(0, 1)
+NATIVE = st.integers(-(10**9), 10**9)
+DIVISOR = NATIVE.filter(bool)
+COUNT = st.one_of(st.integers(0, 9), st.sampled_from([2**30, 2**31, 2**31 - 1, MOST_WHOLE]))
+POSITION = st.one_of(st.integers(-9, 9), WHOLE)
+
+
+def _almost(*forms: Values) -> Values:
+    """Texts of some forms, and what becomes of them when a character is changed."""
+
+    def changed(text: Value, at: int, by: str) -> str:
+        whole = str(text)
+        place = at % (len(whole) + 1)
+        return whole[:place] + by + whole[place + 1 :]
+
+    noise = st.sampled_from([*"0129-+.:TZPDe /\n", "", "\u0663", "\uff15", "\u2212", "é"])
+    form = st.one_of(*forms)
+    return st.one_of(form, st.builds(changed, form, st.integers(0, 60), noise), TEXT)
+
+
+def _matching(regex: str) -> Values:
+    return st.from_regex(regex, fullmatch=True)
+
+
+NUMERIC = _almost(
+    _matching(r"[+-]?([0-9]{1,16}(\.[0-9]{0,7})?|\.[0-9]{1,8})([eE][+-]?[0-9]{1,2})?"),
+    _matching(r"-?[0-9]{1,21}"),
+    DECIMAL.map(decimal_text),
+    WHOLE.map(str),
+    st.sampled_from(
+        ["1e9999", "0e9999", "1e-9999", "-2147483648", "2147483648", "5.", "-.5", "-0"]
+    ),
+)
+DATED = _almost(
+    DATE, _matching(r"[0-9]{4}-[01][0-9]-[0-3][0-9]"), st.sampled_from(["0000-01-01", "1900-02-29"])
+)
+TIMED = _almost(TIME, _matching(r"[0-2][0-9]:[0-6][0-9](:[0-6][0-9](\.[0-9]{1,21})?)?"))
+INSTANT = _almost(
+    DATETIME,
+    _matching(
+        r"(000[01]|2024|9999)-[01][0-9]-[0-3][0-9][Tt ][0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"
+        r"(\.[0-9]{1,21})?([Zz]|[+-][0-2][0-9]:[0-6][0-9])?"
+    ),
+    st.sampled_from(["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59.999-00:01"]),
+)
+LASTING = _almost(
+    SPAN.map(duration_text),
+    _matching(
+        r"-?[Pp]([0-9]{1,13}[Dd])?([Tt]([0-9]{1,3}[Hh])?([0-9]{1,17}[Mm])?([0-9]{1,4}(\.[0-9]{1,7})?[Ss])?)?"
+    ),
+    st.sampled_from(["P", "PT", "P1", "P9999999DT", "-P115740740DT17H46M39.99999S"]),
+)
+GUID = _almost(
+    st.uuids().map(str),
+    _matching(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+)
+NUMBER = st.one_of(DECIMAL, WIDE)
+TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
+
+OF_TYPE: dict[types.ExpressionType, Values] = {
+    types.BOOLEAN: BIT,
+    types.DATE: DATE,
+    types.DECIMAL: DECIMAL,
+    types.DATE_TIME: DATETIME,
+    types.DURATION: SPAN,
+    types.GUID: st.uuids().map(str),
+    types.TIME_OF_DAY: TIME,
+    types.WHOLE: WHOLE,
+    types.TEXT: TEXT,
+    types.WIDE_DECIMAL: WIDE,
+}
+OF_SIGNATURES: dict[FunctionName, tuple[Values, ...]] = {
+    signature.function: tuple([OF_TYPE[each] for each in signature.parameters])
+    for signatures in SIGNATURES.values()
+    for signature in signatures
+    if signature.function is not None
+}
+"""Arguments for each function that a client may call, from the types that it takes."""
+
+OF_OTHERS: dict[FunctionName, tuple[Values, ...]] = {
+    "contains_literal": (TEXT, TEXT),
+    "endswith_literal": (TEXT, TEXT),
+    "indexof_literal": (TEXT, TEXT),
+    "startswith_literal": (TEXT, TEXT),
+    "substring": (TEXT, POSITION, POSITION),
+    "substring_literal": (TEXT, COUNT, COUNT),
+    "add_datetime": (DATETIME, SPAN),
+    "between_datetimes": (DATETIME, DATETIME),
+    "sub_datetime": (DATETIME, SPAN),
+    "add_date": (DATE, SPAN),
+    "between_dates": (DATE, DATE),
+    "sub_date": (DATE, SPAN),
+    "ceiling": (NUMBER,),
+    "floor": (NUMBER,),
+    "round": (NUMBER,),
+    "add_native": (NATIVE, NATIVE),
+    "sub_native": (NATIVE, NATIVE),
+    "mul_native": (NATIVE, NATIVE),
+    "div_native": (NATIVE, DIVISOR),
+    "mod_native": (NATIVE, DIVISOR),
+    "add_whole": (WHOLE, WHOLE),
+    "sub_whole": (WHOLE, WHOLE),
+    "mul_whole": (WHOLE, WHOLE),
+    "div_whole": (WHOLE, WHOLE),
+    "mod_whole": (WHOLE, WHOLE),
+    "add_decimal": (DECIMAL, DECIMAL),
+    "sub_decimal": (DECIMAL, DECIMAL),
+    "mul_decimal": (DECIMAL, DECIMAL),
+    "mod_decimal": (DECIMAL, DECIMAL),
+    "div_decimal": (NUMBER, NUMBER),
+    "add_wide": (NUMBER, NUMBER),
+    "sub_wide": (NUMBER, NUMBER),
+    "mul_wide": (NUMBER, NUMBER),
+    "mod_wide": (NUMBER, NUMBER),
+    "bounded": (WHOLE,),
+    "narrow": (NUMBER,),
+    "negate": (WHOLE,),
+    "negate_wide": (WIDE,),
+    "scale": (st.integers(-(10**13) + 1, 10**13 - 1),),
+    "scale_checked": (WHOLE,),
+    "widen": (DECIMAL,),
+    "boolean_of_text": (TRUTH,),
+    "date_of_text": (DATED,),
+    "datetime_of_text": (INSTANT,),
+    "decimal_of_text": (NUMERIC,),
+    "duration_of_text": (LASTING,),
+    "guid_of_text": (GUID,),
+    "int32_of_decimal": (NUMBER,),
+    "int32_of_text": (NUMERIC,),
+    "int32_of_whole": (WHOLE,),
+    "int64_of_decimal": (NUMBER,),
+    "int64_of_text": (NUMERIC,),
+    "rounded_decimal": (WIDE,),
+    "text_of_boolean": (BIT,),
+    "text_of_decimal": (NUMBER,),
+    "text_of_duration": (SPAN,),
+    "text_of_text": (TEXT,),
+    "text_of_whole": (WHOLE,),
+    "time_of_text": (TIMED,),
+    "as_number": (BIT,),
+    "fold": (TEXT, TEXT, TEXT),
+}
+"""Arguments for the others, and where the types do not say enough: those that a plan passes."""
+
+TAKES = {**OF_SIGNATURES, **OF_OTHERS}
+
+AGGREGATED: dict[AggregateFunction, Values] = {
+    "sum_whole": WHOLE,
+    "average_whole": WHOLE,
+    "sum_decimal": DECIMAL,
+    "average_decimal": DECIMAL,
+    "sum_wide": WIDE,
+    "average_wide": WIDE,
+    "min_wide": WIDE,
+    "max_wide": WIDE,
+    "min": TEXT,
+    "max": TEXT,
+    "countdistinct": TEXT,
+    "count": TEXT,
+}
+
+NULLABLE: dict[FunctionName, int] = {"endswith_literal": 0, "substring_literal": 1}
+"""How many of the arguments may be null, where not all may be: the others are literals."""
+
+APART: set[FunctionName] = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
+"""Functions with tests of their own, since the dialects need not return the same."""
+
+drawn = settings(max_examples=examples(40), deadline=None)
+
+
+def _outcome(call: Callable[..., Value], *arguments: object) -> Value | tuple[str, str]:
+    try:
+        return call(*arguments)
+    except NotComputed as fault:
+        return "not computed", str(fault)
+
+
+def _wholes(arguments: Sequence[Value]) -> Wholes:
+    return tuple([isinstance(each, int) for each in arguments])
+
+
+@pytest.mark.parametrize("dialect", [SQLITE, POSTGRESQL], ids=["sqlite", "postgresql"])
+def test_a_dialect_has_every_function(dialect: Dialect) -> None:
+    assert set(dialect.functions) == set(get_args(FunctionName))
+
+
+def test_every_function_is_tested() -> None:
+    assert {*TAKES, *AGGREGATED, *APART} == set(get_args(FunctionName))
+
+
+@pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
+def test_functions_give_the_same(
+    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
+    @drawn
+    @given(st.lists(st.tuples(*TAKES[name]), min_size=1, max_size=6))
+    def check(rows: list[tuple[Value, ...]]) -> None:
+        for row in rows:
+            called = [_outcome(each.call, name, _wholes(row), row) for each in (sqlite, postgres)]
+            assert called[0] == called[1]
+            assert type(called[0]) is type(called[1])
+
+    check()
+
+
+@pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
+def test_null_gives_null(name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+    @settings(max_examples=3, deadline=None)
+    @given(st.tuples(*TAKES[name]))
+    def check(row: tuple[Value, ...]) -> None:
+        for place in range(NULLABLE.get(name, len(row))):
+            arguments = [None if at == place else each for at, each in enumerate(row)]
+            for each in (sqlite, postgres):
+                assert each.call(name, _wholes(row), arguments) is None
+
+    check()
+
+
+@pytest.mark.parametrize("name", sorted(AGGREGATED))
+def test_aggregates_give_the_same(
+    name: AggregateFunction, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
+    whole = AGGREGATED[name] in (WHOLE, DECIMAL)
+
+    @drawn
+    @given(st.lists(st.one_of(AGGREGATED[name], st.none()), min_size=1, max_size=5))
+    def check(values: list[Value]) -> None:
+        made = [_outcome(each.aggregate, name, whole, values) for each in (sqlite, postgres)]
+        assert made[0] == made[1]
+        assert type(made[0]) is type(made[1])
+
+    check()
+
+
+def test_every_day_of_a_calendar_is_a_date_and_no_other(
+    sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
+    days = [
+        f"{year:04}-{month:02}-{day:02}"
+        for year in (0, 1, 4, 100, 400, 1900, 2000, 2023, 2024, 9999)
+        for month in range(14)
+        for day in (0, 1, 28, 29, 30, 31, 32)
+    ]
+    read = [sqlite.call("date_of_text", (False,), [day]) for day in days]
+    assert postgres.each("date_of_text", days) == read
+
+
+def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
+    """Lists with null are compared by it."""
+    present = [
+        postgres.call("present", (isinstance(each, int),), [each])
+        for each in (None, "", "=", "x", 0, -1, MOST_WHOLE)
+    ]
+    assert len(set(present)) == len(present)
+    assert None not in present
+
+
+def test_what_may_be_a_fault_is_computed_for_rows_alone(postgres: OnPostgres) -> None:
+    raising = postgres.fetch(
+        "SELECT proname::text FROM pg_proc"
+        " WHERE proname LIKE 'comptoir%' AND prosrc LIKE '%RAISE%' AND provolatile <> 'v'"
+    )
+    assert not raising
+    assert postgres.fetch("EXPLAIN SELECT 1 WHERE comptoir_whole(1, 'div', 0) = 1")
+    assert not postgres.fetch("SELECT 1 WHERE false AND comptoir_whole(1, 'div', 0) = 1")
+
+
+def test_functions_are_found_in_the_schema_of_the_tables(postgres_server: Databases) -> None:
+    with OnPostgres(postgres_server.new_database(), schema="elsewhere") as elsewhere:
+        moved = elsewhere.call("add_date", (False, True), ["2024-02-28", 2 * DAY])
+        assert moved == "2024-03-01"
+        [[schema]] = elsewhere.fetch(
+            "SELECT DISTINCT pronamespace::regnamespace::text FROM pg_proc"
+            " WHERE proname LIKE 'comptoir%'"
+        )
+        assert schema == "elsewhere"
+
+
+def test_statements_may_be_run_again(postgres: OnPostgres) -> None:
+    postgres.install()
+    assert postgres.call("tolower", (False,), ["\u0130"]) == "i\u0307"

@@ -1,0 +1,117 @@
+"""Loads files into a database within this process, and reads back what is there."""
+
+import asyncio
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.primitive import Stored
+from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.target import Company
+from comptoir.store.ledger import Change
+from comptoir.store.protocol import Store
+from comptoir.transfer.load import Loader, LoadReport
+from comptoir.transfer.source import FileSource
+
+T = TypeVar("T")
+Record = dict[str, Stored]
+
+
+@dataclass(frozen=True)
+class LoadTarget:
+    """A database with one company, and a folder for files."""
+
+    folder: Path
+    url: str
+    company_id: str
+
+    def load(
+        self, name: str, content: str | bytes, *, keep_good: bool = False, encoding: str = "utf-8"
+    ) -> LoadReport:
+        """Load a file with this name and content."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
+        return self.load_file(path, keep_good=keep_good)
+
+    def load_file(self, path: Path, *, keep_good: bool = False) -> LoadReport:
+        entity_set = MODEL.by_name[path.stem]
+
+        async def work(store: Store, company: Company) -> LoadReport:
+            loader = Loader(store, company, lambda *_: None)
+            return await loader.load(FileSource(path), entity_set, keep_good=keep_good)
+
+        return self._with_store(work)
+
+    def load_changing(self, path: Path, first: str, then: str) -> LoadReport:
+        """Load a file whose content changes between its check and its writing."""
+        path.write_text(first, encoding="utf-8")
+
+        async def work(store: Store, company: Company) -> LoadReport:
+            def change(*_: object) -> None:
+                path.write_text(then, encoding="utf-8")
+
+            loader = Loader(store, company, change)
+            return await loader.load(FileSource(path), MODEL.by_name[path.stem], keep_good=False)
+
+        return self._with_store(work)
+
+    def load_measured(self, path: Path, *, keep_good: bool = False) -> tuple[LoadReport, int]:
+        """Load a file, and tell the most bytes that Python held meanwhile."""
+        tracemalloc.start()
+        try:
+            report = self.load_file(path, keep_good=keep_good)
+            return report, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    def records(self, name: str) -> list[Record]:
+        """All records of a set, by key."""
+        names = MODEL.by_name[name].type.by_name
+        return [dict(zip(names, row[1:], strict=True)) for row in self.rows(name)]
+
+    def rows(self, name: str) -> list[Row]:
+        """All records of a set, by key, each with its version before its values."""
+        entity_set = MODEL.by_name[name]
+        plan = PagePlan(
+            entity_set,
+            Company(self.company_id, ""),
+            EVERYTHING,
+            default_order(entity_set),
+            None,
+            limit=100_000,
+        )
+
+        async def work(store: Store, _: Company) -> list[Row]:
+            return [row async for rows in store.page(plan) for row in rows]
+
+        return self._with_store(work)
+
+    def changes(self) -> list[Change]:
+        """The whole change log."""
+
+        async def work(store: Store, company: Company) -> list[Change]:
+            return await store.changes(company, 0, 1_000_000)
+
+        return self._with_store(work)
+
+    def _with_store(self, work: Callable[[Store, Company], Awaitable[T]]) -> T:
+        async def run() -> T:
+            store = open_store(Settings(database=self.url))
+            try:
+                company = await store.company(self.company_id)
+                assert company is not None
+                return await work(store, company)
+            finally:
+                await store.close()
+
+        return asyncio.run(run())
+
+
+def reasons(report: LoadReport) -> list[str]:
+    """The faults of a report, as `line: column: reason`."""
+    return [f"{fault.line}: {fault.column}: {fault.reason}" for fault in report.faults]

@@ -1,0 +1,51 @@
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from support.command import Command
+from support.service import Service
+from transfer.pair import Pair
+
+REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
+
+
+@pytest.fixture
+def real() -> Path:
+    """The folder of real files."""
+    if not REAL.is_dir():
+        pytest.skip("the folder of real files is not there")
+    return REAL
+
+
+PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))
+"""Each kind of database is a source, and each a target."""
+
+
+@contextmanager
+def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[Pair]:
+    """Two fresh databases of the kinds that the fixture's parameter names."""
+    with ExitStack() as services:
+        made: list[Service] = []
+        for side, kind in zip(("source", "target"), request.param, strict=True):
+            (folder / side).mkdir()
+            fresh = request.getfixturevalue(f"fresh_{kind}")
+            made.append(services.enter_context(Service(fresh, folder / side)))
+        yield services.enter_context(Pair(Command.without_database(folder), *made))
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids="-to-".join)
+def pair(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    """Two databases, each with a service."""
+    with made_pair(request, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+@pytest.fixture(params=PAIRS, ids="-to-".join)
+def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    """Two databases without companies, which no other test has."""
+    with made_pair(request, tmp_path) as pair:
+        yield pair

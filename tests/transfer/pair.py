@@ -1,0 +1,172 @@
+"""Two databases with a service over each, and companies on their way from one to the other."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self
+
+import pytest
+from sqlalchemy import Connection, select
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.protocol import Store
+from comptoir.transfer import Progress
+from comptoir.transfer.copy import Copier, CopyReport
+from comptoir.transfer.snapshot import open_snapshot
+from support.command import Command, Result
+from support.databases import in_database
+from support.office import Company
+from support.service import Service
+
+MADE_ANEW = {"copies", "search_marks", "search_documents"}
+"""The tables that a copy leaves alone."""
+
+
+class Stopped(Exception):  # noqa: N818 - somebody's wish, not an error
+    """A copy was interrupted."""
+
+
+class Pair:
+    """Where companies are, and where they are copied to."""
+
+    def __init__(self, command: Command, source: Service, target: Service) -> None:
+        self.command = command
+        self.source = source
+        self.target = target
+        self._runner = asyncio.Runner()
+        self._here = self._runner.run(opened(source.settings))
+        self._there = self._runner.run(opened(target.settings))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self._here.close())
+        self._runner.run(self._there.close())
+        self._runner.close()
+
+    @property
+    def urls(self) -> tuple[str, str]:
+        return self.source.settings.database, self.target.settings.database
+
+    def run(self, *more: str) -> Result:
+        """Run the command."""
+        return self.command.here("copy", "--from", self.urls[0], "--to", self.urls[1], *more)
+
+    def copied(self, company: Company, *more: str) -> str:
+        """What the command prints of a company that it is to copy."""
+        result = self.run("--company", company.id, *more)
+        assert (result.status, result.err) == (0, ""), result.err
+        return result.out
+
+    def fault(self, company: Company, *more: str) -> str:
+        """What the command says of a company that it is not to copy."""
+        return self.run("--company", company.id, *more).fault()
+
+    def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
+        """Copy within this process, with somebody who listens."""
+        copier = Copier(MODEL, self._here, self._there, listener)
+        return self._runner.run(copier.copy(company.stored, anew=anew))
+
+    def stopped_at(
+        self, company: Company, stage: str, times: int = 1, *, anew: bool = False
+    ) -> None:
+        """Interrupt a copy when it has told of a stage so many times."""
+        told = 0
+
+        def stop(what: str, _done: int, _rows: int) -> None:
+            nonlocal told
+            told += what.startswith(stage)
+            if told == times:
+                raise Stopped
+
+        with pytest.raises(Stopped):
+            self.attempt(company, stop, anew=anew)
+
+    def during(
+        self, company: Company, stage: str, work: Callable[[], object], times: int = 1
+    ) -> CopyReport:
+        """Copy, and do something beside it when it tells of a stage, for the first times."""
+        left = times
+
+        def listen(what: str, _done: int, _rows: int) -> None:
+            nonlocal left
+            if left and what.startswith(stage):
+                left -= 1
+                with ThreadPoolExecutor(1) as thread:
+                    # another thread, since what is done may run an event loop of its own
+                    thread.submit(work).result()
+
+        report = self.attempt(company, listen)
+        assert not left, f"the copy was never {stage}"
+        return report
+
+    def overtake(self, company: Company) -> CopyReport:
+        """Copy as another process would."""
+
+        async def work() -> CopyReport:
+            source, target = [await opened(each.settings) for each in (self.source, self.target)]
+            try:
+                copier = Copier(MODEL, source, target, lambda *_: None)
+                return await copier.copy(company.stored, anew=False)
+            finally:
+                await source.close()
+                await target.close()
+
+        return asyncio.run(work())
+
+    def there(self, company: Company) -> Company:
+        """The company, spoken to in the target."""
+        client, office = self.target.client, self.target.office
+        root = f"{client.root}/companies({company.id})"
+        return Company(client.carrier, root, client.token, company.stored, office)
+
+    def copied_so_far(self, company: Company, table: str) -> int:
+        """How many rows of a table of a company are in the target."""
+
+        async def count() -> int:
+            async with open_snapshot(self._there) as snapshot:
+                return await snapshot.count(table, company.id)
+
+        return self._runner.run(count())
+
+    def is_seen(self, company: Company) -> bool:
+        """Whether the target has a company, as clients see it."""
+        status = self.there(company).get("contactsExt").status_code
+        assert status in (200, 404)
+        return status == 200
+
+    def assert_same(self, company: Company) -> None:
+        """Every row of the company is the same on both sides, whatever table it is in."""
+        mine, others = (rows_of(url, company) for url in self.urls)
+        for table in mine.keys() - MADE_ANEW:
+            assert mine[table] == others[table]
+
+
+def guid(number: int) -> str:
+    """A key for a number; keys are in the order of their numbers."""
+    return f"00000000-0000-4000-8000-{number:012x}"
+
+
+async def opened(settings: Settings) -> Store:
+    return open_store(settings)
+
+
+def rows_of(url: str, company: Company) -> Mapping[str, list[tuple[object, ...]]]:
+    """All rows of a company, by table, as the database itself gives them."""
+
+    def read(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
+        return {
+            table.name: sorted(
+                tuple(row)
+                for row in connection.execute(
+                    select(table).where(table.c[COMPANY_ID] == company.id)
+                )
+            )
+            for table in build_tables(MODEL).metadata.tables.values()
+        }
+
+    return in_database(url, read)

@@ -1,0 +1,210 @@
+"""`comptoir copy`: a company is in another database what it was, tags and change log included."""
+
+import filecmp
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from conftest import stock
+from support.client import record, tag_of
+from support.office import Company
+from support.refusals import refusal
+from support.repeats import essence, repeatable
+from support.samples import CONTACT as CONTACT_ID
+from support.samples import PATHS, SAMPLES
+from transfer.conftest import PAIRS
+from transfer.pair import Pair, guid, rows_of
+
+AGENT = PATHS["shippingAgentsExt"]
+CONTACT = PATHS["contactsExt"]
+
+
+@pytest.fixture
+def company(pair: Pair) -> Company:
+    """A company in the source with the sample of every kind."""
+    return stock(pair.source.new_company("Tannhof Holz"))
+
+
+ALIKE = (("sqlite", "sqlite"), ("postgres", "postgres"))
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, *ALIKE], ids="-to-".join, indirect=True)
+def test_every_row_of_every_table_is_copied(pair: Pair, company: Company) -> None:
+    """A table that copying does not know of would fail here."""
+    record(company.patch(AGENT, {"name": "New"}, tag_of(company.get(AGENT)), repeatable()))
+    company.office.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
+    company.catch_up("contactsExt")
+
+    out = pair.copied(company)
+
+    assert out == (
+        f"Tannhof Holz {company.id}: {len(SAMPLES) + 1} records; "
+        f"equal up to change {len(SAMPLES) + 2}\n"
+    )
+    pair.assert_same(company)
+    empty = [table for table, rows in rows_of(pair.urls[0], company).items() if not rows]
+    assert empty == ["copies"], "this test needs a row in every table"
+    assert rows_of(pair.urls[1], company)["copies"] == []
+
+
+def test_the_change_log_is_the_same(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    printed = [
+        pair.command.done("changes", "--company", company.id, "--database", url).out
+        for url in pair.urls
+    ]
+    assert len(printed[0].splitlines()) == len(SAMPLES)
+    assert printed[0] == printed[1]
+
+
+def test_dumps_are_the_same(pair: Pair, company: Company, tmp_path: Path) -> None:
+    pair.copied(company)
+    for side, url in zip(("source", "target"), pair.urls, strict=True):
+        named = ("--company", company.id, "--database", url)
+        pair.command.done("dump", *named, tmp_path / side, "--with-secrets")
+    source, target = tmp_path / "source", tmp_path / "target"
+    files = [path.name for path in source.iterdir()]
+    assert len(files) == len(SAMPLES)
+    assert filecmp.cmpfiles(source, target, files, shallow=False)[0] == files
+
+
+def test_memory_does_not_grow_with_what_is_copied(pair: Pair, company: Company) -> None:
+    """60 million characters pass through a few."""
+    text = "AAAA" * 150_000
+    table = "ItemProductTextLongContentsExt"
+    for at in range(10):
+        numbers = range(10 * at, 10 * at + 10)
+        company.load(table, *({"systemId": guid(each), "base64Text": text} for each in numbers))
+
+    tracemalloc.start()
+    try:
+        report = pair.attempt(company, lambda *_: None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert report.records == len(SAMPLES) + 100
+    assert peak < 30_000_000
+
+
+def test_a_tag_of_the_source_is_one_of_the_target(pair: Pair, company: Company) -> None:
+    stale = tag_of(company.get(CONTACT))
+    current = tag_of(company.patch(CONTACT, {"city": "Wien"}, stale))
+    pair.copied(company)
+    there = pair.there(company)
+
+    refusal(there.patch(CONTACT, {"city": "Linz"}, stale), "Request_EntityChanged")
+    changed = there.patch(CONTACT, {"city": "Linz"}, current)
+
+    assert record(changed)["city"] == "Linz"
+    before, after = company.changes(), there.changes()
+    assert after[:-1] == before
+    assert after[-1].number == before[-1].number + 1
+
+
+def test_a_delta_link_goes_on_in_the_target(pair: Pair, company: Company) -> None:
+    tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
+    link = tracked.json()["@odata.deltaLink"]
+    pair.copied(company)
+    there = pair.there(company)
+    record(there.patch(CONTACT, {"city": "Wien"}, "*"))
+
+    changed = there.follow(link).json()["value"]
+
+    assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Wien")]
+
+
+def test_the_answers_are_the_same(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    there = pair.there(company)
+    for path in PATHS.values():
+        assert essence(there.get(path)) == essence(company.get(path))
+
+
+def test_a_write_that_was_done_in_the_source_is_not_done_again(
+    pair: Pair, company: Company
+) -> None:
+    headers = repeatable(If_Match=tag_of(company.get(AGENT)))
+    first = company.patch(AGENT, {"name": "New"}, headers=headers)
+    pair.copied(company)
+    there = pair.there(company)
+
+    again = there.patch(AGENT, {"name": "New"}, headers=headers)
+
+    assert essence(again) == essence(first)
+    assert there.changes() == company.changes()
+
+
+def test_an_interrupted_load_goes_on_in_the_target(pair: Pair, company: Company) -> None:
+    digest = company.office.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
+    pair.copied(company)
+
+    assert pair.target.office.load_mark(company.stored, "itemsExt", digest) == 1
+
+
+def test_passwords_go_along(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    there = pair.there(company).record(f"{CONTACT}/onlinePassword")
+    assert there["value"] == SAMPLES["contactsExt"]["onlinePassword"]
+
+
+def test_searches_find_what_was_copied_before_and_behind_their_index(
+    pair: Pair, company: Company
+) -> None:
+    company.catch_up("contactsExt")
+    pair.copied(company)
+    there = pair.there(company)
+    found = company.listed("contactsExt", {"$search": "annette"})
+
+    assert len(found) == 1
+    assert there.search_lag("contactsExt") == len(company.changes())
+    assert there.listed("contactsExt", {"$search": "annette"}) == found
+    there.catch_up("contactsExt")
+    assert there.listed("contactsExt", {"$search": "annette"}) == found
+
+
+def test_other_companies_of_the_target_are_left_alone(pair: Pair, company: Company) -> None:
+    other = stock(pair.target.new_company("Other"))
+    before = other.changes()
+
+    pair.copied(company)
+
+    assert other.changes() == before
+    assert record(other.get(AGENT))["name"] == SAMPLES["shippingAgentsExt"]["name"]
+
+
+def test_a_company_may_return(pair: Pair, company: Company) -> None:
+    """What it was is a part of what it has become."""
+    pair.copied(company)
+    there = pair.there(company)
+    record(there.patch(AGENT, {"name": "New"}, "*"))
+
+    back = pair.command.done(
+        "copy", "--from", pair.urls[1], "--to", pair.urls[0], "--company", company.id
+    )
+
+    assert "1 changes followed" in back.out
+    pair.assert_same(company)
+
+
+def test_all_companies_are_copied_unless_some_are_named(own_pair: Pair) -> None:
+    empty = own_pair.source.new_company("Empty")
+    full = stock(own_pair.source.new_company("Full"))
+    third = own_pair.source.new_company("Third")
+
+    only = own_pair.run("--company", third.id.upper(), "--company", third.id)
+    every = own_pair.run()
+
+    assert (only.status, every.status) == (0, 0)
+    assert only.out == f"Third {third.id}: 0 records; equal up to change 0\n"
+    assert every.out.splitlines() == [
+        f"Empty {empty.id}: 0 records; equal up to change 0",
+        f"Full {full.id}: {len(SAMPLES)} records; equal up to change {len(SAMPLES)}",
+        f"Third {third.id}: 0 records, all of them there before; equal up to change 0",
+    ]
+    listed = [
+        own_pair.command.done("company", "list", "--database", each).out for each in own_pair.urls
+    ]
+    assert listed[0] == listed[1]
+    assert len(listed[0].splitlines()) == 3

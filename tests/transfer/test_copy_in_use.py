@@ -1,0 +1,198 @@
+"""A source may be written to while it is copied: the target becomes what it is in the end."""
+
+import pytest
+
+from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
+from comptoir.store import store
+from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.transfer.copy import ROUNDS
+from comptoir.transfer.snapshot import LOOKUP
+from conftest import stock
+from support.client import record, tag_of
+from support.office import Company
+from support.repeats import essence, repeatable
+from support.samples import CONTACT as CONTACT_ID
+from support.samples import PATHS, SAMPLES
+from transfer.pair import Pair, guid
+
+AGENT = PATHS["shippingAgentsExt"]
+CONTACT = PATHS["contactsExt"]
+STAGES = ("copying changes", "copying contactsExt", "copying salesPricesExt", "comparing changes")
+
+
+@pytest.fixture
+def company(pair: Pair) -> Company:
+    """A company in the source with the sample of every kind."""
+    return stock(pair.source.new_company())
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_what_is_written_meanwhile_is_followed(pair: Pair, company: Company, stage: str) -> None:
+    def write() -> None:
+        record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+        record(company.post("contactsExt", {"displayName": "New"}), 201)
+        assert company.delete(PATHS["campaignsExt"], "*").status_code == 204
+        short = record(company.post("campaignsExt", {"number": "CP2"}), 201)
+        assert company.delete(f"campaignsExt({short['id']})", "*").status_code == 204
+        company.load("salesPricesExt", {"entryNo": 17, "quantity": 3})
+
+    report = pair.during(company, stage, write)
+
+    assert report.followed == 6
+    assert report.number == len(SAMPLES) + 6
+    pair.assert_same(company)
+
+
+def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
+    pair: Pair, company: Company
+) -> None:
+    pair.stopped_at(company, "copying contactsExt")
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    pair.stopped_at(company, "following")
+    record(company.patch(CONTACT, {"city": "Linz"}, "*"))
+
+    assert "1 changes followed" in pair.copied(company)
+    pair.assert_same(company)
+
+
+def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
+    pair: Pair, company: Company
+) -> None:
+    """A record that is still to come has the number of one that is there by then."""
+    ids = [guid(at) for at in range(SLICE_ROWS + 10)]
+    company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
+    pair.stopped_at(company, "copying customersExt")
+    company.load("customersExt", {"id": ids[0], "number": "C"})
+    company.load("customersExt", {"id": ids[-1], "number": "C0"})
+
+    assert pair.attempt(company, lambda *_: None).followed == 2
+    pair.assert_same(company)
+
+
+def test_unique_values_may_change_hands_among_many_records(pair: Pair, company: Company) -> None:
+    """Each record takes the number of the one that is looked up behind it."""
+    ids = [guid(at) for at in range(2 * LOOKUP + 10)]
+    company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
+
+    def rotate() -> None:
+        company.load("customersExt", *({"id": each, "number": ""} for each in ids))
+        turned = [*range(1, len(ids)), 0]
+        company.load(
+            "customersExt",
+            *({"id": key, "number": f"C{at}"} for at, key in zip(turned, ids, strict=True)),
+        )
+
+    report = pair.during(company, "copying salesPricesExt", rotate)
+
+    assert report.followed == 2 * len(ids)
+    pair.assert_same(company)
+
+
+def test_repeatable_writes_that_change_nothing_are_followed(pair: Pair, company: Company) -> None:
+    """They take no change number, and still must not be decided anew."""
+    headers = repeatable(If_Match=tag_of(company.get(AGENT)))
+    pair.stopped_at(company, "comparing")
+    first = company.patch(AGENT, {}, headers=headers)
+    assert pair.attempt(company, lambda *_: None).followed == 0
+
+    pair.assert_same(company)
+    there = pair.there(company)
+    record(there.patch(AGENT, {"name": "Other"}, "*"))
+    assert essence(there.patch(AGENT, {}, headers=headers)) == essence(first)
+
+
+def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
+    pair: Pair, company: Company
+) -> None:
+    numbers = iter(range(1_000))
+
+    def write() -> None:
+        record(company.patch(CONTACT, {"city": f"City {next(numbers)}"}, "*"))
+
+    with pytest.raises(OperatorError, match=r"still being written to .* has reached change"):
+        pair.during(company, "comparing changes", write, times=ROUNDS)
+    assert not pair.is_seen(company)
+
+    out = pair.copied(company)
+
+    assert f"equal up to change {len(SAMPLES) + ROUNDS}" in out
+    pair.assert_same(company)
+
+
+def test_what_is_written_at_the_very_end_is_told(pair: Pair, company: Company) -> None:
+    def write() -> None:
+        record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+
+    with pytest.raises(OperatorError, match=r"was written to in the source after its copy"):
+        pair.during(company, "finishing", write)
+
+    assert "1 changes followed" in pair.copied(company)
+    pair.assert_same(company)
+
+
+def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
+    pair: Pair, company: Company
+) -> None:
+    pair.copied(company)
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    record(company.post("contactsExt", {"displayName": "New"}), 201)
+
+    out = pair.copied(company)
+
+    assert "2 changes followed" in out
+    assert pair.is_seen(company)
+    pair.assert_same(company)
+
+
+def test_writes_are_not_held_up_by_a_copy(pair: Pair, company: Company) -> None:
+    """A tag that the source gives in the middle of it is one of the target in the end."""
+    tags = []
+
+    def write() -> None:
+        tags.append(tag_of(company.patch(CONTACT, {"city": "Wien"}, "*")))
+
+    pair.during(company, "copying contactsExt", write)
+
+    changed = record(pair.there(company).patch(CONTACT, {"city": "Linz"}, tags[0]))
+    assert (changed["id"], changed["city"]) == (CONTACT_ID, "Linz")
+
+
+def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
+    pair: Pair, company: Company
+) -> None:
+    pair.copied(company)
+    there = pair.there(company)
+    kept = there.record(CONTACT)
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    pair.stopped_at(company, "following")
+
+    refused = [
+        there.post("contactsExt", {"displayName": "New"}),
+        there.patch(CONTACT, {"city": "Linz"}, "*"),
+        there.delete(CONTACT, "*"),
+        there.get(CONTACT),
+        there.get("contactsExt"),
+    ]
+
+    assert [each.status_code for each in refused] == [404] * 5
+    assert {each.json()["error"]["code"] for each in refused} == {COMPANY_NOT_FOUND.code}
+    assert kept["city"] != "Wien"
+    pair.copied(company)
+    pair.assert_same(company)
+    assert there.record(CONTACT)["city"] == "Wien"
+
+
+def test_a_service_that_takes_the_company_to_be_there_still_writes_nothing(
+    pair: Pair, company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
+    pair.copied(company)
+    there = pair.there(company)
+    there.record(CONTACT)
+    record(company.patch(CONTACT, {"city": "Wien"}, "*"))
+    pair.stopped_at(company, "following")
+
+    assert there.get(CONTACT).status_code == 200
+    assert there.patch(CONTACT, {"city": "Linz"}, "*").status_code == 404
+    pair.copied(company)
+    pair.assert_same(company)

@@ -1,0 +1,147 @@
+"""A copy that was interrupted goes on by the same command, and nobody sees the company before."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.errors import OperatorError, Refusal
+from comptoir.store.migrate import migrate
+from comptoir.store.snapshot import SLICE_ROWS
+from conftest import stock
+from support.command import Command
+from support.databases import FreshDatabase
+from support.office import Company
+from support.postgres import Postgres
+from support.samples import SAMPLES
+from support.service import Service
+from transfer.pair import Pair, Stopped
+
+RESUMES = b"comptoir: interrupted. The same command resumes.\n"
+MANY = 2 * SLICE_ROWS + 500
+"""Records of one kind that three steps copy."""
+
+
+@pytest.fixture
+def company(pair: Pair) -> Company:
+    """A company in the source with the sample of every kind."""
+    return stock(pair.source.new_company())
+
+
+@pytest.fixture
+def mortal() -> Iterator[Postgres]:
+    """A PostgreSQL that may be killed."""
+    with Postgres() as server:
+        yield server
+
+
+def load_customers(company: Company, size: int = MANY) -> None:
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(size)))
+
+
+def test_whatever_it_was_doing_it_goes_on_from_there(pair: Pair, company: Company) -> None:
+    """Each time it comes one step further than the time before."""
+    for steps in count(1):
+        told = 0
+
+        def stop(_what: str, _done: int, _rows: int, steps: int = steps) -> None:
+            nonlocal told
+            told += 1
+            if told == steps:
+                raise Stopped
+
+        try:
+            pair.attempt(company, stop)
+        except Stopped:
+            assert not pair.is_seen(company)
+        else:
+            break
+    assert steps > len(SAMPLES)
+    assert pair.is_seen(company)
+    pair.assert_same(company)
+
+
+def test_nothing_is_copied_twice(pair: Pair, company: Company) -> None:
+    load_customers(company)
+    pair.stopped_at(company, "copying customersExt", times=2)
+    assert pair.copied_so_far(company, "customersExt") == 2 * SLICE_ROWS
+
+    out = pair.copied(company)
+
+    order = [each.name for each in MODEL.stored]
+    before = 2 * SLICE_ROWS + order.index("customersExt")
+    assert f"{MANY + len(SAMPLES)} records, {before} of them there before; equal" in out
+    pair.assert_same(company)
+
+
+def test_the_id_of_an_unfinished_company_is_taken(pair: Pair, company: Company) -> None:
+    pair.stopped_at(company, "copying contactsExt")
+    named = ("--id", company.id, "--database", pair.urls[1])
+
+    fault = pair.command.fault("company", "create", "Other", *named)
+
+    assert f"A copy of the company {company.id} is under way, or was interrupted" in fault
+    pair.copied(company)
+    pair.assert_same(company)
+
+
+def test_of_two_copies_at_once_the_later_one_goes_on(pair: Pair, company: Company) -> None:
+    with pytest.raises(OperatorError, match=r"another run continues this copy of the company"):
+        pair.during(company, "copying contactsExt", lambda: pair.overtake(company))
+    pair.assert_same(company)
+
+
+@pytest.mark.parametrize(
+    ("pair", "number"),
+    [
+        (("sqlite", "sqlite"), signal.SIGKILL),
+        (("sqlite", "sqlite"), signal.SIGTERM),
+        (("sqlite", "postgres"), signal.SIGKILL),
+    ],
+    indirect=["pair"],
+)
+def test_a_command_that_is_killed_goes_on(pair: Pair, company: Company, number: int) -> None:
+    load_customers(company)
+    source, target = pair.urls
+    arguments = ("copy", "--from", source, "--to", target, "--company", company.id)
+    with pair.command.started(*arguments) as process:
+        while not pair.copied_so_far(company, "customersExt"):
+            assert process.poll() is None
+        os.kill(process.pid, number)
+        assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert said == (b"" if number == signal.SIGKILL else RESUMES)
+    assert not pair.is_seen(company)
+
+    assert "of them there before" in pair.copied(company)
+    pair.assert_same(company)
+
+
+@pytest.mark.parametrize("dies", ["source", "target"])
+def test_a_database_that_is_killed_holds_up_a_copy_and_no_more(
+    dies: str, command: Command, mortal: Postgres, fresh_sqlite: FreshDatabase
+) -> None:
+    url = mortal.new_database()
+    migrate(Settings(database=url), MODEL)
+    fresh = dict.fromkeys(("source", "target"), fresh_sqlite) | {dies: lambda *_: url}
+    with ExitStack() as used:
+        services: list[Service] = []
+        for side in ("source", "target"):
+            (command.folder / side).mkdir()
+            services.append(used.enter_context(Service(fresh[side], command.folder / side)))
+        pair = used.enter_context(Pair(command, *services))
+        company = stock(pair.source.new_company())
+        load_customers(company)
+        with pytest.raises(Refusal) as refused:
+            pair.during(company, "copying customersExt", mortal.kill)
+        assert refused.value.kind.status == 503
+        mortal.start()
+
+        assert "of them there before" in pair.copied(company)
+        pair.assert_same(company)

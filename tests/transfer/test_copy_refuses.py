@@ -1,0 +1,182 @@
+"""What is not copied, and what is not taken for a copy: said in one line, and seen by nobody."""
+
+import pytest
+
+from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.store.urls import shown
+from conftest import stock
+from support.client import record
+from support.command import Command
+from support.databases import run_sql
+from support.office import Company
+from support.samples import CUSTOMER, PATHS, SAMPLES
+from transfer.pair import Pair
+
+CONTACT = PATHS["contactsExt"]
+UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
+
+
+@pytest.fixture
+def company(pair: Pair) -> Company:
+    """A company in the source with the sample of every kind."""
+    return stock(pair.source.new_company())
+
+
+LAST = "ffffffff-ffff-4fff-8fff-ffffffffffff"
+"""A key behind all others: what is missing there would be copied by the next try."""
+
+CHANGED = f"UPDATE \"customersExt\" SET city = 'Atlantis' WHERE id = '{CUSTOMER}'"
+MISSING = f"DELETE FROM \"customersExt\" WHERE id = '{CUSTOMER}'"
+VERSION = f"UPDATE \"customersExt\" SET record_version = 99 WHERE id = '{CUSTOMER}'"
+LOGGED = "DELETE FROM changes WHERE number = 2"
+
+
+@pytest.mark.parametrize(
+    ("tampering", "place"),
+    [
+        (CHANGED, f"in customersExt, the row {CUSTOMER} differs"),
+        (VERSION, f"in customersExt, the row {CUSTOMER} differs"),
+        (MISSING, f"in customersExt, the row {CUSTOMER} is missing"),
+        (LOGGED, "in changes, the row 2 is missing"),
+    ],
+)
+def test_a_copy_that_differs_is_not_seen_and_mended_anew(
+    pair: Pair, company: Company, tampering: str, place: str
+) -> None:
+    company.load("customersExt", {"id": LAST, "number": "C2"})
+    pair.stopped_at(company, "comparing")
+    run_sql(pair.urls[1], f"{tampering} AND company_id = '{company.id}'")
+
+    for _ in range(2):
+        fault = pair.fault(company)
+        assert f"the company {company.id} differs between the target and the source" in fault
+        assert f"{place}. It is not visible there; --anew drops it" in fault
+        assert not pair.is_seen(company)
+
+    assert f"{len(SAMPLES) + 1} records; equal" in pair.copied(company, "--anew")
+    pair.assert_same(company)
+
+
+def test_a_record_too_many_is_told(pair: Pair, company: Company) -> None:
+    pair.stopped_at(company, "comparing")
+    table = "ItemProductTextLongContentsExt"
+    columns = ", ".join(f'"{name}"' for name in SAMPLES[table] if name != "systemId")
+    run_sql(
+        pair.urls[1],
+        f'INSERT INTO "{table}" (company_id, record_version, "systemId", {columns}) '
+        f"SELECT company_id, record_version, '{UNKNOWN}', {columns} "
+        f"FROM \"{table}\" WHERE company_id = '{company.id}'",
+    )
+    told = f"in {table}, the row {UNKNOWN} is missing in the source"
+    assert told in pair.fault(company)
+
+
+def test_a_complete_copy_that_was_tampered_with_is_told(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    run_sql(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
+
+    fault = pair.fault(company)
+
+    assert f"in customersExt, the row {CUSTOMER} differs. Name another target." in fault
+    assert pair.is_seen(company)
+    assert "--anew" not in pair.fault(company, "--anew")
+
+
+def test_a_company_that_was_renamed_by_hand_is_told(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    run_sql(pair.urls[1], f"UPDATE companies SET name = 'X' WHERE company_id = '{company.id}'")
+    assert "its own row differs" in pair.fault(company)
+
+
+def test_a_copy_with_writes_of_its_own_is_left_alone(pair: Pair, company: Company) -> None:
+    pair.copied(company)
+    there = pair.there(company)
+    record(there.patch(CONTACT, {"city": "Wien"}, "*"))
+    assert "is not an earlier state of the one in the source" in pair.fault(company)
+
+    record(company.patch(CONTACT, {"city": "Graz"}, "*"))
+    record(company.patch(CONTACT, {"city": "Linz"}, "*"))
+    for more in ((), ("--anew",)):
+        assert "is not an earlier state of the one in the source" in pair.fault(company, *more)
+    assert there.record(CONTACT)["city"] == "Wien"
+    assert len(there.changes()) == len(SAMPLES) + 1
+
+
+def test_another_company_with_the_same_id_is_left_alone(pair: Pair, company: Company) -> None:
+    named = ("--id", company.id, "--database", pair.urls[1])
+    pair.command.done("company", "create", "Other", *named)
+
+    fault = pair.fault(company)
+
+    assert f"the target has a company {company.id} already" in fault
+    assert pair.there(company).listed("contactsExt") == []
+
+
+def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: Pair) -> None:
+    first, second = (stock(pair.source.new_company()) for _ in range(2))
+    named = ("--id", second.id, "--database", pair.urls[1])
+    pair.command.done("company", "create", "Other", *named)
+
+    assert second.id in pair.fault(first, "--company", second.id)
+    assert pair.copied_so_far(first, "changes") == 0
+
+
+def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
+    pair: Pair, company: Company
+) -> None:
+    pair.stopped_at(company, "copying customersExt")
+    other = pair.command.folder / "other.db"
+    url = f"sqlite:///{other}"
+    pair.command.done("company", "create", "Other", "--id", company.id, "--database", url)
+    copy = ("copy", "--from", url, "--to", pair.urls[1])
+
+    assert "has an unfinished copy of a company" in pair.command.fault(*copy)
+    assert pair.copied_so_far(company, "customersExt") == 1
+    pair.command.done(*copy, "--anew")
+
+    other.unlink()
+    assert pair.is_seen(company)
+    assert pair.there(company).listed("customersExt") == []
+
+
+def test_what_was_being_dropped_is_not_gone_on_with(pair: Pair, company: Company) -> None:
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
+    pair.stopped_at(company, "comparing")
+    pair.stopped_at(company, "dropping", anew=True)
+    assert pair.copied_so_far(company, "customersExt") == 11
+
+    assert "or one that was being dropped" in pair.fault(company)
+    assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--anew")
+    pair.assert_same(company)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--from", "{one}"], "Missing option '--to'"),
+        (["--to", "{one}"], "Missing option '--from'"),
+        (["--from", "{one}", "--to", "{one}"], "the source and the target are the same"),
+        (["--from", "{one}", "--to", "sqlite:///none.db"], "there is no database none.db"),
+        (["--from", "sqlite:///none.db", "--to", "{one}"], "there is no database none.db"),
+        (["--from", "{one}", "--to", "mysql://x/y"], "the database must be"),
+        (["--from", "{one}", "--to", "{two}", "--company", "17"], "'17' is not a company's id"),
+        (["--from", "{one}", "--to", "{two}", "--company", UNKNOWN], "there is no company"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    command: Command, arguments: list[str], reason: str
+) -> None:
+    urls = {name: f"sqlite:///{command.folder / name}.db" for name in ("one", "two")}
+    for url in urls.values():
+        command.done("migrate", "--database", url)
+
+    assert reason in command.fault("copy", *(each.format(**urls) for each in arguments))
+    assert not (command.folder / "none.db").exists()
+
+
+def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: str) -> None:
+    fault = ready.fault("copy", "--from", ready.url, "--to", postgres_url)
+
+    assert "comptoir migrate" in fault
+    assert postgres_url not in fault
+    assert shown(postgres_url) in fault

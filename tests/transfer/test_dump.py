@@ -1,0 +1,221 @@
+"""`comptoir dump`, and that what it writes loads back equal."""
+
+import asyncio
+import os
+import pty
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import msgspec
+import pytest
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.samples import SampleSize, sample_company
+from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.transfer.dump import Dumper, DumpFormat
+from comptoir.transfer.snapshot import open_snapshot
+from support.command import COMPANY, OTHER_COMPANY, Command
+from support.load_target import LoadTarget
+from support.office import Company
+
+TEXTS = (
+    'He said "no", twice',
+    "two\nlines",
+    "two\r\nlines and a\rreturn",
+    "only a\rreturn",
+    "a, b; c\td",
+    "العربية",
+    "中文字符",
+    "🚲 🧑‍🔧",
+    " ",
+    "  around  ",
+    "'=1+1",
+    "\\n",
+    "",
+    "\ufeffmark",
+    "\u2028 \x85 \x0b \x1c",
+)
+
+
+def dumped(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
+    """What a command shows on a terminal, and what it prints into a pipe beside it."""
+    terminal, errors = pty.openpty()
+    with (
+        os.fdopen(terminal, "rb", buffering=0) as shown,
+        subprocess.Popen(
+            command.arguments(*arguments),
+            env=command.environment,
+            cwd=command.folder,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        os.close(errors)
+        # read while it runs: a terminal that nobody reads blocks the command
+        written = b"".join(chunks_of(shown)).decode()
+        printed, _ = process.communicate()
+        assert process.returncode == 0
+        return written, printed.decode()
+
+
+def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
+    """What was written to a terminal; Linux ends it by an error, when nobody has it open."""
+    with suppress(OSError):
+        while chunk := terminal.read(65_536):
+            yield chunk
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_a_sample_of_every_kind_comes_back_byte_for_byte(
+    sample: tuple[Command, str], tmp_path: Path, form: str
+) -> None:
+    command, company_id = sample
+    other = command.done("company", "create", f"Copy {form}").last_word
+    first, second = tmp_path / "first", tmp_path / "second"
+    command.done("dump", "--company", company_id, first, "--format", form, "--with-secrets")
+    command.done("load", "--company", other, first)
+    command.done("dump", "--company", other, second, "--format", form, "--with-secrets")
+    assert dumped(first) == dumped(second)
+    tables = sample_company(SampleSize.SMALL)
+    assert set(dumped(first)) == {f"{each.entity_set}.{form}" for each in tables}
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_every_text_and_number_comes_back(
+    ready: Command, load_target: LoadTarget, form: str
+) -> None:
+    amounts = ["0", "0.00001", "-0.1", "9999999999999.99999", "-9999999999999.99999", "1e3"]
+    rows = [
+        {
+            "number": f"C{at:02}",
+            "displayName": text,
+            "name2": text,
+            "creditLimit": msgspec.Raw(amounts[at % len(amounts)].encode()),
+        }
+        for at, text in enumerate(TEXTS)
+    ]
+    load_target.load("customersExt.ndjson", b"\n".join(msgspec.json.encode(row) for row in rows))
+    before = load_target.records("customersExt")
+    assert sorted(str(each["displayName"]) for each in before) == sorted(TEXTS)
+    folder = ready.folder / "out"
+    ready.done("dump", "--company", COMPANY, folder, "--format", form)
+    ready.done("load", "--company", OTHER_COMPANY, folder)
+    assert LoadTarget(ready.folder, ready.url, OTHER_COMPANY).records("customersExt") == before
+
+
+def test_numbers_are_written_exactly(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load(
+        "customersExt.csv", "number,creditLimit,taxLiable\nC1,9999999999999.99999,true\n"
+    )
+    ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    line = (ready.folder / "out" / "customersExt.ndjson").read_text(encoding="utf-8")
+    assert '"creditLimit":9999999999999.99999,"taxLiable":true,' in line
+    assert [path.name for path in (ready.folder / "out").iterdir()] == ["customersExt.ndjson"]
+
+
+def test_more_than_a_page_is_written_whole(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+    result = ready.done("dump", "--company", COMPANY, ready.folder / "out")
+    assert result.last == "3000 records in 1 files"
+    lines = (ready.folder / "out" / "customersExt.ndjson").read_bytes().splitlines()
+    assert len(set(lines)) == 3_000
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_secrets_are_left_out_unless_asked_for(
+    ready: Command, load_target: LoadTarget, form: str
+) -> None:
+    load_target.load("contactsExt.csv", "number,displayName,onlinePassword\nK1,One,hunter2\n")
+    plain, secret = ready.folder / "plain", ready.folder / "secret"
+    ready.done("dump", "--company", COMPANY, plain, "--format", form)
+    ready.done("dump", "--company", COMPANY, secret, "--format", form, "--with-secrets")
+    assert b"onlinePassword" not in (plain / f"contactsExt.{form}").read_bytes()
+    path = secret / f"contactsExt.{form}"
+    assert b"hunter2" in path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None:
+    load_target.load("itemsExt.csv", "number\nI1\n")
+    folder = ready.folder / "out"
+    folder.mkdir()
+    (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
+    fault = ready.fault("dump", "--company", COMPANY, folder)
+    assert "unitsOfMeasureExt.ndjson exists already" in fault
+    assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
+    ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
+
+
+def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Path) -> None:
+    """Neither in the file that is being written, nor in those that come behind it."""
+    company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
+    company.load("shippingAgentsExt", {"code": "A"})
+
+    def write() -> None:
+        company.load("customersExt", *({"number": f"D{at}"} for at in range(100)))
+        company.load("customersExt", {"number": f"C{SLICE_ROWS}", "city": "Wien"})
+        company.load("shippingAgentsExt", {"code": "B"})
+
+    async def dump() -> list[int]:
+        store = open_store(company.office.settings)
+        try:
+            async with open_snapshot(store) as snapshot:
+                reading = snapshot.rows("customersExt", company.id)
+                first = await anext(reading)
+                await asyncio.to_thread(write)
+                rest = [row async for rows in reading for row in rows]
+                assert not any("Wien" in row for row in rest)
+                dumper = Dumper(
+                    snapshot,
+                    company.stored,
+                    DumpFormat.NDJSON,
+                    lambda *_: None,
+                    with_secrets=False,
+                )
+                names = ("customersExt", "shippingAgentsExt")
+                dumped = [await dumper.dump(MODEL.by_name[each], tmp_path) for each in names]
+                return [len(first) + len(rest), *dumped]
+        finally:
+            await store.close()
+
+    assert asyncio.run(dump()) == [SLICE_ROWS + 10, SLICE_ROWS + 10, 1]
+    assert b"Wien" not in (tmp_path / "customersExt.ndjson").read_bytes()
+    assert len(company.listed("shippingAgentsExt")) == 2
+
+
+def test_progress_shows_on_a_terminal_and_nowhere_else(
+    ready: Command, load_target: LoadTarget
+) -> None:
+    """On the standard error stream, so that the lines that are printed stay as they are."""
+    load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
+    arguments = ("dump", "--company", COMPANY)
+    piped = ready.run(*arguments, "piped")
+    assert piped.err == ""
+    shown, out = on_terminal(ready, *arguments, "piped2")
+    assert "writing customersExt" in shown
+    assert "3000 rows" in shown
+    assert out == piped.out.replace("piped", "piped2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--company", COMPANY, "file/out"], "cannot make the folder"),
+        (["--company", COMPANY[:-1] + "f", "out"], "there is no company"),
+        (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
+    ],
+)
+def test_what_cannot_be_dumped_is_said_in_one_line(
+    ready: Command, arguments: list[str], reason: str
+) -> None:
+    (ready.folder / "file").touch()
+    assert reason in ready.fault("dump", *arguments)

@@ -1,0 +1,167 @@
+"""What loading does to records: matched and updated or inserted, given columns kept."""
+
+from pathlib import Path
+
+import pytest
+
+from comptoir.edm.scalar import is_guid
+from comptoir.transfer import load
+from support.load_target import LoadTarget, reasons
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+
+
+def test_rows_match_by_the_key_when_the_file_has_it(load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", f"id,number,name2\n{ID.format(1)},C1,a\n")
+    report = load_target.load(
+        "customersExt.csv", f"id,number\n{ID.format(1)},C9\n{ID.format(2)},C2\n"
+    )
+    assert (report.updated, report.inserted) == (1, 1)
+    numbers = {
+        each["id"]: (each["number"], each["name2"]) for each in load_target.records("customersExt")
+    }
+    assert numbers == {ID.format(1): ("C9", "a"), ID.format(2): ("C2", "")}
+
+
+def test_rows_match_by_the_unique_rule_otherwise(load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", f"id,number,name2\n{ID.format(1)},C1,a\n")
+    report = load_target.load("customersExt.csv", "number,displayName\nC1,One\nC2,Two\n")
+    assert (report.updated, report.inserted) == (1, 1)
+    first, second = sorted(load_target.records("customersExt"), key=lambda each: each["number"])
+    assert (first["id"], first["displayName"], first["name2"]) == (ID.format(1), "One", "a")
+    assert is_guid(str(second["id"]))
+
+
+def test_an_empty_cell_is_the_default_and_a_missing_column_leaves_the_value(
+    load_target: LoadTarget,
+) -> None:
+    head = "number,name2,city,creditLimit,taxLiable,taxAreaId"
+    load_target.load("customersExt.csv", f"{head}\nC1,a,Bonn,5,true,{ID.format(9)}\n")
+    load_target.load("customersExt.csv", f"{head.replace('city,', '')}\nC1,,,,\n")
+    (record,) = load_target.records("customersExt")
+    assert (record["name2"], record["city"], record["creditLimit"]) == ("", "Bonn", 0)
+    assert (record["taxLiable"], record["taxAreaId"]) == (0, "00000000-0000-0000-0000-000000000000")
+
+
+def test_equal_rows_change_nothing(load_target: LoadTarget) -> None:
+    content = "number,name2\nC1,a\nC2,b\n"
+    load_target.load("customersExt.csv", content)
+    before = load_target.records("customersExt")
+    report = load_target.load("customersExt.csv", content)
+    assert (report.unchanged, report.updated, report.inserted) == (2, 0, 0)
+    assert load_target.records("customersExt") == before
+
+
+def test_computed_values_are_kept_when_given_and_derived_when_not(load_target: LoadTarget) -> None:
+    load_target.load(
+        "contactsExt.csv",
+        "number,type,displayName,companyNumber,searchName,lastModifiedDateTime\n"
+        "K1,Company,Straße,K1,MINE,2001-01-01T00:00:00Z\n",
+    )
+    load_target.load("contactsExt.csv", "number,displayName,companyNumber\nK2,Ann,K1\nK3,Bob,K2\n")
+    first, second, third = sorted(
+        load_target.records("contactsExt"), key=lambda each: each["number"]
+    )
+    assert (first["searchName"], first["companyName"]) == ("MINE", "Straße")
+    assert first["lastModifiedDateTime"] == "2001-01-01T00:00:00.000Z"
+    assert (second["searchName"], second["companyName"]) == ("ANN", "Straße")
+    # a contact that is no company is not followed
+    assert (third["searchName"], third["companyName"]) == ("BOB", "")
+    assert str(second["lastModifiedDateTime"]) > "2020"
+
+
+def test_what_follows_a_company_sees_the_rows_before_it(load_target: LoadTarget) -> None:
+    load_target.load(
+        "contactsExt.csv",
+        "number,type,displayName,companyNumber\nK1,Company,Acme,\nK2,Person,Ann,K1\n",
+    )
+    by_number = {each["number"]: each for each in load_target.records("contactsExt")}
+    assert by_number["K2"]["companyName"] == "Acme"
+
+
+def test_an_update_derives_what_the_file_leaves_out(load_target: LoadTarget) -> None:
+    load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")
+    load_target.load("contactsExt.csv", "number,displayName\nK1,Two\n")
+    (record,) = load_target.records("contactsExt")
+    assert record["searchName"] == "TWO"
+
+
+def test_numbers_that_the_file_leaves_out_are_the_next_free_ones(load_target: LoadTarget) -> None:
+    load_target.load("itemAttributesExt.csv", f"id,attributeId,name\n{ID.format(1)},7,Color\n")
+    load_target.load(
+        "itemAttributesExt.csv", f"id,name\n{ID.format(2)},Size\n{ID.format(3)},Weight\n"
+    )
+    found = {each["name"]: each["attributeId"] for each in load_target.records("itemAttributesExt")}
+    assert found == {"Color": 7, "Size": 8, "Weight": 9}
+
+
+def test_blank_numbers_are_not_compared(load_target: LoadTarget) -> None:
+    report = load_target.load("customersExt.csv", "number,name2\n,a\n,b\nC1,c\n")
+    assert (reasons(report), report.inserted) == ([], 3)
+
+
+def test_a_rule_that_is_given_in_part_is_completed_from_the_record(load_target: LoadTarget) -> None:
+    load_target.load(
+        "itemTranslationsExt.csv",
+        "id,itemNo,languageCode,variantCode\n"
+        f"{ID.format(1)},A,ENU,\n{ID.format(2)},B,ENU,\n{ID.format(3)},B,DEU,\n",
+    )
+    report = load_target.load(
+        "itemTranslationsExt.csv", f"id,languageCode\n{ID.format(1)},FRA\n{ID.format(2)},FRA\n"
+    )
+    assert (reasons(report), report.updated) == ([], 2)
+    report = load_target.load("itemTranslationsExt.csv", f"id,languageCode\n{ID.format(2)},DEU\n")
+    assert reasons(report) == [
+        f"2: itemNo, languageCode, variantCode: has the value of the record {ID.format(3)}."
+    ]
+
+
+def test_a_blank_alone_is_a_value(load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", "number,blocked\nC1, \n")
+    assert load_target.records("customersExt")[0]["blocked"] == " "
+
+
+@pytest.fixture
+def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is taken for a large one, which is read again for writing."""
+    monkeypatch.setattr(load, "KEPT_BYTES", -1)
+
+
+@pytest.mark.usefixtures("read_twice")
+def test_a_file_that_changes_while_it_is_loaded_is_refused(load_target: LoadTarget) -> None:
+    path = load_target.folder / "customersExt.csv"
+    report = load_target.load_changing(path, "number\nC1\n", "number\nC1\nC2\nmore\n")
+    assert reasons(report) == [
+        "0: : the file was changed while it was being loaded. Load it again."
+    ]
+    assert load_target.records("customersExt") == []
+
+
+def test_every_real_file_loads(load_target: LoadTarget, real: Path) -> None:
+    for path in sorted(real.glob("*.csv")):
+        report = load_target.load_file(path)
+        assert reasons(report) == []
+        assert report.inserted == report.rows > 0
+
+
+@pytest.mark.usefixtures("read_twice")
+def test_a_large_file_is_loaded_as_a_small_one_is(load_target: LoadTarget) -> None:
+    rows = [f"C{at},{'maybe' if at % 5 == 0 else 'true'}" for at in range(6_000)]
+    content = "\n".join(["number,taxLiable", *rows])
+    report = load_target.load("customersExt.csv", content, keep_good=True)
+    assert (report.rows, report.refused, report.inserted) == (6_000, 1_200, 4_800)
+
+
+@pytest.mark.usefixtures("read_twice")
+def test_memory_does_not_grow_with_the_file(load_target: LoadTarget) -> None:
+    rows = 40_000
+    path = load_target.folder / "customersExt.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("id,number,displayName,city\n")
+        file.writelines(
+            f"00000000-0000-4000-8000-{at:012},C{at},Customer {at},Bonn {at}\n"
+            for at in range(rows)
+        )
+    report, peak = load_target.load_measured(path)
+    assert report.inserted == rows
+    assert peak < 20 << 20

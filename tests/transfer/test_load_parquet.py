@@ -1,0 +1,82 @@
+"""Parquet files load as the text formats do."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from support.load_target import LoadTarget, reasons
+
+pyarrow = pytest.importorskip("pyarrow", reason="install the package pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet", reason="install the package pyarrow")
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+
+
+def write_parquet(path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "id": [ID.format(1), ID.format(2)],
+            "number": ["C1", "C2"],
+            "displayName": ['Ä "quoted", name', "李 🚲"],
+            "creditLimit": [Decimal("2.29"), Decimal("-0.50")],
+            "taxLiable": [True, False],
+            "blocked": [" ", None],
+            "lastModifiedDateTime": pyarrow.array(
+                [1_582_970_400_000, None], pyarrow.timestamp("ms")
+            ),
+        }
+    )
+    parquet.write_table(table, path)
+
+
+def test_parquet_reads_alike(load_target: LoadTarget) -> None:
+    path = load_target.folder / "customersExt.parquet"
+    write_parquet(path)
+    report = load_target.load_file(path)
+    assert reasons(report) == []
+    first, second = load_target.records("customersExt")
+    assert first["displayName"] == 'Ä "quoted", name'
+    assert (first["creditLimit"], first["taxLiable"], first["blocked"]) == (229_000, 1, " ")
+    assert first["lastModifiedDateTime"] == "2020-02-29T10:00:00.000Z"
+    assert (second["displayName"], second["blocked"]) == ("李 🚲", "")
+    assert second["creditLimit"] == -50_000
+    assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
+
+
+def test_a_parquet_file_that_is_none_is_refused(load_target: LoadTarget) -> None:
+    report = load_target.load("customersExt.parquet", "number\nC1\n")
+    assert "the file is not Parquet" in reasons(report)[0]
+    assert not report.written
+
+
+def test_a_fault_in_parquet_is_told(load_target: LoadTarget, tmp_path: Path) -> None:
+    path = tmp_path / "customersExt.parquet"
+    parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
+    assert reasons(load_target.load_file(path)) == [
+        "2: creditLimit: holds 5 digits after the point, and is never rounded. Send fewer digits."
+    ]
+
+
+def test_long_texts_do_not_gather_in_memory(load_target: LoadTarget) -> None:
+    """They are read and written some megabytes at a time, however few rows that is."""
+    keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(400)]
+    texts = [f"{at:04}" * 25_000 for at in range(400)]
+    path = load_target.folder / "ItemProductTextLongContentsExt.parquet"
+    parquet.write_table(pyarrow.table({"systemId": keys, "base64Text": texts}), path)
+    length = sum(map(len, texts))
+    texts.clear()
+    report, peak = load_target.load_measured(path)
+    assert report.inserted == 400
+    assert peak < length
+
+
+@pytest.mark.parametrize("numbers", [[[]], [["C1"], [], ["C2"]]], ids=["alone", "between others"])
+def test_a_row_group_may_be_empty(load_target: LoadTarget, numbers: list[list[str]]) -> None:
+    path = load_target.folder / "customersExt.parquet"
+    parts = [pyarrow.table({"number": pyarrow.array(each, pyarrow.string())}) for each in numbers]
+    with parquet.ParquetWriter(path, parts[0].schema) as writer:
+        for part in parts:
+            writer.write_table(part)
+    report = load_target.load_file(path)
+    assert (reasons(report), report.inserted) == ([], sum(map(len, numbers)))

@@ -1,0 +1,144 @@
+"""What loading reads alike: text formats, and the harmless differences between files.
+
+Which form a text has, no database sees: one of them will do for all the forms.
+"""
+
+import pytest
+
+from support.databases import ON_SQLITE
+from support.load_target import LoadTarget, reasons
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+CSV = (
+    "id,number,displayName,creditLimit,taxLiable,blocked,lastModifiedDateTime\n"
+    f'{ID.format(1)},C1,"Ä ""quoted"", name",2.290000,true, ,2020-02-29T12:00:00+02:00\n'
+    f"{ID.format(2)},C2,李 🚲,-0.5,false,,\n"
+)
+NDJSON = (
+    f'{{"id":"{ID.format(1)}","number":"C1","displayName":"Ä \\"quoted\\", name",'
+    '"creditLimit":2.290000,"taxLiable":true,"blocked":" ",'
+    '"lastModifiedDateTime":"2020-02-29T12:00:00+02:00"}\n'
+    f'{{"id":"{ID.format(2)}","number":"C2","displayName":"李 🚲","creditLimit":-5e-1,'
+    '"taxLiable":false,"blocked":"","lastModifiedDateTime":"0001-01-01T00:00:00Z"}\n'
+)
+ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
+LONG_TEXTS = 400
+"""So many of a hundred thousand characters are more than what is held of them at a time."""
+
+ANSWER = (
+    '{"@odata.context": "x", "@odata.count": 2, "value": '
+    + ARRAY.replace('{"id"', '{"@odata.etag": "W/\\"1\\"", "id"')
+    + ', "@odata.nextLink": "x"}'
+)
+
+
+def assert_loaded(load_target: LoadTarget) -> None:
+    first, second = load_target.records("customersExt")
+    assert first["displayName"] == 'Ä "quoted", name'
+    assert (first["creditLimit"], first["taxLiable"], first["blocked"]) == (229_000, 1, " ")
+    assert first["lastModifiedDateTime"] == "2020-02-29T10:00:00.000Z"
+    assert second["displayName"] == "李 🚲"
+    assert (second["creditLimit"], second["taxLiable"], second["blocked"]) == (-50_000, 0, "")
+    assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("customersExt.csv", CSV),
+        ("customersExt.ndjson", NDJSON),
+        ("customersExt.json", ARRAY),
+        ("customersExt.json", ANSWER),
+    ],
+    ids=["csv", "ndjson", "json array", "json answer"],
+)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content,
+        lambda content: b"\xef\xbb\xbf" + content,
+        lambda content: content.replace(b"\n", b"\r\n"),
+        lambda content: content.rstrip(b"\n"),
+        lambda content: content.replace(b"\n", b"\n\n"),
+    ],
+    ids=["plain", "BOM", "CRLF", "no final newline", "blank lines"],
+)
+def test_every_text_format_reads_alike(
+    load_target: LoadTarget, name: str, content: str, change: type[bytes]
+) -> None:
+    report = load_target.load(name, change(content.encode()))
+    assert reasons(report) == []
+    assert (report.rows, report.inserted, report.written) == (2, 2, True)
+    assert_loaded(load_target)
+
+
+def test_columns_come_in_any_order(load_target: LoadTarget) -> None:
+    header, *rows = [line.split(",") for line in ("number,id,displayName", f"K,{ID.format(1)},N")]
+    turned = "\n".join(",".join(reversed(cells)) for cells in (header, *rows))
+    assert load_target.load("customersExt.csv", turned).inserted == 1
+    assert load_target.records("customersExt")[0]["number"] == "K"
+
+
+def test_a_cell_may_hold_line_ends(load_target: LoadTarget) -> None:
+    text = "a\r\nb\nc\rd"
+    report = load_target.load(
+        "customersExt.csv", f'number,displayName\nC1,"{text}"\nC2,\nC3,{"x" * 5000}\n'
+    )
+    assert [(fault.line, fault.column) for fault in report.faults] == [(7, "displayName")]
+    assert load_target.load("customersExt.csv", f'number,displayName\nC1,"{text}"\n').inserted == 1
+    assert load_target.records("customersExt")[0]["displayName"] == text
+
+
+def test_a_head_without_rows_is_no_fault(load_target: LoadTarget) -> None:
+    report = load_target.load("customersExt.csv", "number,displayName\n")
+    assert (reasons(report), report.rows, report.written) == ([], 0, True)
+
+
+@pytest.mark.parametrize("rows", [1_999, 2_000, 2_001, 4_000])
+def test_every_row_is_loaded_whatever_their_number(load_target: LoadTarget, rows: int) -> None:
+    content = "number\n" + "".join(f"C{number}\n" for number in range(rows))
+    report = load_target.load("customersExt.csv", content)
+    assert (report.rows, report.inserted) == (rows, rows)
+    assert len(load_target.records("customersExt")) == rows
+
+
+def test_records_of_a_document_may_have_columns_of_their_own(load_target: LoadTarget) -> None:
+    content = '{"number":"1","name2":"x"}\n{"number":"2"}\n{"name2":"y","number":"3"}\n'
+    report = load_target.load("customersExt.ndjson", content)
+    assert (reasons(report), report.inserted) == ([], 3)
+    assert {each["number"]: each["name2"] for each in load_target.records("customersExt")} == {
+        "1": "x",
+        "2": "",
+        "3": "y",
+    }
+
+
+def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
+    records = ",".join(f'{{"number":"{at}","name2":"{"n" * 3_000}"}}' for at in range(200))
+    report = load_target.load("customersExt.json", f'{{"value":[{records}]}}')
+    assert (reasons(report), report.inserted) == ([], 200)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "head", "row", "end"),
+    [
+        ("csv", "systemId,base64Text\n", "{},{}\n", ""),
+        ("ndjson", "", '{{"systemId":"{}","base64Text":"{}"}}\n', ""),
+        ("json", "[0", ',{{"systemId":"{}","base64Text":"{}"}}', "]"),
+    ],
+    ids=["csv", "ndjson", "json"],
+)
+def test_long_texts_do_not_gather_in_memory(
+    load_target: LoadTarget, suffix: str, head: str, row: str, end: str
+) -> None:
+    """They are read, checked and written some megabytes at a time, however few rows that is."""
+    path = load_target.folder / f"ItemProductTextLongContentsExt.{suffix}"
+    with path.open("w", encoding="utf-8") as file:
+        file.write(head)
+        for at in range(LONG_TEXTS):
+            file.write(row.format(f"00000000-0000-4000-8000-{at:012}", f"{at:04}" * 25_000))
+        file.write(end)
+    report, peak = load_target.load_measured(path, keep_good=True)
+    assert report.inserted == LONG_TEXTS
+    assert peak < path.stat().st_size

@@ -1,0 +1,278 @@
+"""What loading refuses: each fault with its file, line, column and reason, and nothing written.
+
+What is wrong with the text itself is found before the database is asked: one of them will do.
+"""
+
+import pytest
+
+from comptoir.edm.scalar import NO_GUID
+from support.command import COMPANY, Command
+from support.databases import ON_SQLITE
+from support.load_target import LoadTarget, reasons
+
+ID = "00000000-0000-4000-8000-00000000000{}"
+HEAD = "id,number,displayName"
+GOOD = f"{ID.format(1)},C1,One"
+LONG = "x" * 101
+
+CSV_FAULTS = {
+    "unknown column": (
+        "number,shoeSize\nC1,44\n",
+        1,
+        "shoeSize: is not a property of customersExt",
+    ),
+    "column in another case": ("Number\nC1\n", 1, "Number: is not a property"),
+    "repeated column": ("number,name2,number\nC1,x,C2\n", 1, "number: occurs twice"),
+    "no key": ("displayName\nOne\n", 1, "no column identifies the records. Add one of: id; num"),
+    "blank column name": ("number,\nC1,x\n", 1, ": is not a property"),
+    "semicolons": ("id;number\n1;2\n", 1, "separated by ';', but must be by commas"),
+    "empty file": ("", 0, "the file is empty"),
+    "only a BOM": ("\ufeff", 0, "the file is empty"),
+    "blank first line": ("\nnumber\nC1\n", 1, "the first line is blank"),
+    "too few cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2\n", 3, "has 2 cells, but the first line"),
+    "too many cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
+    "key is no Guid": (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
+    "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: is empty"),
+    "key twice": (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, "id: repeats line 2."),
+    "key twice in another case": (
+        "id\nABCDEF00-0000-4000-8000-000000000000\nabcdef00-0000-4000-8000-000000000000\n",
+        3,
+        "id: repeats line 2.",
+    ),
+    "number twice": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, "number: repeats line 2."),
+    "quote not closed": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
+    "quote in the middle": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
+    "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: holds a NUL"),
+    "30 February": (
+        f"{HEAD},lastModifiedDateTime\n{GOOD},2023-02-30T00:00:00Z\n",
+        2,
+        "lastModifiedDateTime: names a moment that does not exist",
+    ),
+    "too precise": ("number,creditLimit\nC1,0.000001\n", 2, "creditLimit: holds 5 digits after"),
+    "too large": ("number,creditLimit\nC1,12345678901234\n", 2, "creditLimit: holds up to 13 dig"),
+    "no number": ("number,creditLimit\nC1,NaN\n", 2, "creditLimit: must be a number"),
+    "text too long": ("number\nC1\n" + LONG + "\n", 3, "number: holds up to 100 characters"),
+    "neither true nor false": ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("fault", CSV_FAULTS)
+def test_a_fault_in_csv_is_told_and_nothing_is_written(load_target: LoadTarget, fault: str) -> None:
+    content, line, reason = CSV_FAULTS[fault]
+    report = load_target.load("customersExt.csv", content)
+    assert not report.written
+    assert len(report.faults) == report.refused == 1
+    assert report.faults[0].line == line
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("suffix", ["csv", "ndjson", "json"])
+def test_only_utf8_is_read(load_target: LoadTarget, encoding: str, suffix: str) -> None:
+    rows = {
+        "csv": "number,displayName\nC1,One\nC2,Straße\n",
+        "ndjson": '{"number":"C1"}\n{"number":"C2","displayName":"Straße"}\n',
+        "json": '[{"number":"C1"},\n{"number":"C2","displayName":"Straße"}]',
+    }
+    report = load_target.load(f"customersExt.{suffix}", rows[suffix], encoding=encoding)
+    assert not report.written
+    assert report.refused >= 1
+    assert load_target.records("customersExt") == []
+
+
+@ON_SQLITE
+def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
+    content = b"number,displayName\n" + b"".join(b"C%d,x\n" % at for at in range(5_000))
+    report = load_target.load("customersExt.csv", content + b"D,Stra\xdfe\nE,x\n")
+    assert reasons(report) == [
+        "5002: : the file is not UTF-8 (byte 7 of the line is 0xdf). Save it as UTF-8."
+    ]
+
+
+DOCUMENT_FAULTS = {
+    "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
+    "array in a line": ('{"number":"C1"}\n[1]\n', 2, "but this is an array"),
+    "null": ('{"number":"C1","name2":null}\n', 1, "name2: is never null"),
+    "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, but text"),
+    "NaN": ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is not JSON"),
+    "name twice": ('{"number":"C1","name2":"a","name2":"b"}\n', 1, "'name2' occurs twice"),
+    "unknown name": (
+        '{"number":"C1"}\n{"number":"C2","shoeSize":1}\n',
+        2,
+        "shoeSize: is not a property",
+    ),
+    "no key": ('{"number":"C1"}\n{"name2":"x"}\n', 2, "no column identifies the records"),
+    "no name": ('{"number":"C1"}\n{}\n', 2, "no column identifies the records"),
+    "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "half a surrogate pair"),
+    "only a bad line": ("nonsense\n", 1, "not a JSON object"),
+    "repeats": ('{"number":"C1"}\n{"name2":"x","number":"C1"}\n', 2, "number: repeats line 1."),
+    "deep": ("[" * 100_000 + "\n", 1, "not a JSON object"),
+    "too many digits": ('{"number":"C1","creditLimit":' + "9" * 5_000 + "}\n", 1, "not a JSON"),
+    "empty": ("\n\n", 0, "the file is empty"),
+}
+
+
+@ON_SQLITE
+@pytest.mark.parametrize("fault", DOCUMENT_FAULTS)
+def test_a_fault_in_ndjson_is_told_and_nothing_is_written(
+    load_target: LoadTarget, fault: str
+) -> None:
+    content, line, reason = DOCUMENT_FAULTS[fault]
+    report = load_target.load("customersExt.ndjson", content)
+    assert not report.written
+    assert [each.line for each in report.faults] == [line]
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
+
+
+@ON_SQLITE
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "the file is empty"),
+        ("  \n", "the file is empty"),
+        ("17", "expected '['"),
+        ('{"value": 17}', "expected '['"),
+        ('{"other": 17}', "expected ','"),
+        ('[{"number":"C1"}', "expected ','"),
+        ('[{"number":"C1"} {"number":"C2"}]', "expected ','"),
+        ('[{"number":"C1"}] more', "there is text after the end"),
+        ('[{"number":"C1"}]}', "there is text after the end"),
+        ('{"value":[{"number":"C1"}]', "expected '}'"),
+        ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
+        ('[{"number":"C1', "the record is not JSON"),
+        ('[{"number":"C1"}, 17]', "but this is a number"),
+    ],
+)
+def test_a_fault_in_json_is_told_and_nothing_is_written(
+    load_target: LoadTarget, content: str, reason: str
+) -> None:
+    report = load_target.load("customersExt.json", content)
+    assert not report.written
+    assert reason in reasons(report)[0]
+    assert load_target.records("customersExt") == []
+
+
+def test_every_bad_line_is_counted_and_the_first_are_told(load_target: LoadTarget) -> None:
+    content = "number,taxLiable\n" + "".join(f"C{at},maybe\n" for at in range(3_000))
+    report = load_target.load("customersExt.csv", content)
+    assert (report.rows, report.refused, len(report.faults)) == (3_000, 3_000, 20)
+    assert [fault.line for fault in report.faults] == list(range(2, 22))
+
+
+def test_a_stored_unique_value_is_not_taken_from_its_record(load_target: LoadTarget) -> None:
+    load_target.load("customersExt.csv", f"{HEAD}\n{GOOD}\n")
+    report = load_target.load("customersExt.csv", f"{HEAD}\n{ID.format(2)},C1,Two\n")
+    assert reasons(report) == [f"2: number: has the value of the record {ID.format(1)}."]
+    assert [each["displayName"] for each in load_target.records("customersExt")] == ["One"]
+
+
+def test_a_new_record_needs_what_its_kind_requires(load_target: LoadTarget) -> None:
+    assert load_target.load("contactsExt.csv", "number,displayName\nK1,One\n").inserted == 1
+    report = load_target.load("contactsExt.csv", "number,city\nK1,Bonn\nK2,Köln\n")
+    assert reasons(report) == ["3: displayName: is not in the file, but a new record needs it."]
+    assert load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n").updated == 1
+
+
+def test_what_is_required_is_not_empty(load_target: LoadTarget) -> None:
+    report = load_target.load("contactsExt.csv", "number,displayName\nK1,One\nK2,\n")
+    assert reasons(report) == ["3: displayName: is empty, but every record needs it."]
+
+
+def test_new_records_do_not_share_the_defaults_of_a_unique_rule(load_target: LoadTarget) -> None:
+    report = load_target.load("itemAttributeValuesExt.csv", f"id\n{ID.format(1)}\n{ID.format(2)}\n")
+    assert reasons(report)[0] == "3: itemNo, attributeName: repeats line 2."
+
+
+def test_keep_good_writes_the_rest(load_target: LoadTarget) -> None:
+    rows = [f"C{at},{'maybe' if at % 7 == 0 else 'true'}" for at in range(1, 5_001)]
+    rows[10] = "C11"
+    rows[20] = "C1,true"
+    content = "\n".join(["number,taxLiable", *rows])
+    report = load_target.load("customersExt.csv", content, keep_good=True)
+    bad = 5_000 // 7 + 2 - 1
+    assert report.written
+    assert (report.rows, report.inserted, report.refused) == (5_000, 5_000 - bad, bad)
+    numbers = {each["number"] for each in load_target.records("customersExt")}
+    assert len(numbers) == 5_000 - bad
+    assert not numbers & {"C7", "C11", "C21"}
+
+
+def test_keep_good_does_not_save_a_file_that_breaks_off(load_target: LoadTarget) -> None:
+    report = load_target.load("customersExt.csv", 'number\nC1\n"C2\n', keep_good=True)
+    assert not report.written
+    assert load_target.records("customersExt") == []
+
+
+NO_KEYS = {
+    "customersExt.csv": f"id\n{ID.format(1)}\n{NO_GUID}\n",
+    "customersExt.ndjson": f'{{"id":"{ID.format(1)}"}}\n{{"id":"{NO_GUID}"}}\n',
+    "unitsOfMeasureExt.csv": 'code,displayName\nPCS,Piece\n"",None\n',
+    "unitsOfMeasureExt.json": '[{"code":"PCS"},{"code":""}]',
+    "salesPricesExt.csv": "entryNo,assetNumber\n1,I1\n,I2\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_KEYS)
+def test_the_value_that_stands_for_no_key_is_none(load_target: LoadTarget, name: str) -> None:
+    report = load_target.load(name, NO_KEYS[name])
+    assert reasons(report)[-1].endswith(": is empty, but every record needs it.")
+    assert load_target.records(name.partition(".")[0]) == []
+
+
+def test_0_is_a_key_like_any_other_number(load_target: LoadTarget) -> None:
+    assert load_target.load("salesPricesExt.csv", "entryNo\n0\n1\n").inserted == 2
+    assert (
+        load_target.load("salesPricesExt.ndjson", '{"entryNo":0,"assetNumber":"I1"}\n').updated == 1
+    )
+
+
+@pytest.mark.parametrize("given_first", [True, False])
+@pytest.mark.parametrize("suffix", ["ndjson", "json"])
+def test_a_number_that_records_take_is_given_by_all_rows_or_none(
+    load_target: LoadTarget, suffix: str, given_first: bool
+) -> None:
+    rows = [f'{{"id":"{ID.format(1)}","name":"x"}}', '{"attributeId":1,"name":"y"}']
+    if given_first:
+        rows.reverse()
+    content = "\n".join(rows) if suffix == "ndjson" else f"[{','.join(rows)}]"
+    report = load_target.load(f"itemAttributesExt.{suffix}", content)
+    here = "is not given" if given_first else "is given"
+    assert reasons(report) == [
+        f"2: attributeId: {here}, unlike in line 1. Give it in every line, or in none."
+    ]
+    assert load_target.records("itemAttributesExt") == []
+    report = load_target.load(f"itemAttributesExt.{suffix}", content, keep_good=True)
+    assert (report.inserted, report.updated, report.refused) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "ndjson"])
+def test_a_text_without_a_limit_is_no_longer_than_a_body(
+    load_target: LoadTarget, suffix: str
+) -> None:
+    fitting, longer = "A" * (1 << 20), "A" * ((1 << 20) + 4)
+    rows = {
+        "csv": f"systemId,base64Text\n{ID.format(1)},{fitting}\n{ID.format(2)},{longer}\n",
+        "ndjson": f'{{"systemId":"{ID.format(1)}","base64Text":"{fitting}"}}\n'
+        f'{{"systemId":"{ID.format(2)}","base64Text":"{longer}"}}\n',
+    }
+    name = "ItemProductTextLongContentsExt"
+    report = load_target.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
+    (reason,) = reasons(report)
+    assert reason.startswith(f"{3 if suffix == 'csv' else 2}: base64Text: holds up to 1048576 char")
+    assert reason.endswith("1048580 were sent. Shorten it, or raise the setting body_bytes.")
+    assert [each["systemId"] for each in load_target.records(name)] == [ID.format(1)]
+
+
+def test_the_limit_of_a_body_is_that_of_the_settings(ready: Command) -> None:
+    (ready.folder / "few.toml").write_text("body_bytes = 8\n", encoding="utf-8")
+    path = ready.folder / "ItemProductTextLongContentsExt.csv"
+    path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBBCCCC\n", encoding="utf-8")
+    result = ready.here("load", "--company", COMPANY, "--config", "few.toml", path)
+    assert result.status == 1
+    assert "base64Text: holds up to 8 characters" in result.err
+    path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBB\n", encoding="utf-8")
+    ready.done("load", "--company", COMPANY, "--config", "few.toml", path)
