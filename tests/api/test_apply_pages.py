@@ -143,7 +143,7 @@ def test_groups_that_come_and_go_between_pages_disturb_nothing(company: Company)
 
 
 @pytest.mark.parametrize(
-    ("top", "skip", "expected"), [(7, 0, 7), (7, 20, 3), (0, 0, 0), (99, 22, 1)]
+    ("top", "skip", "expected"), [(7, 0, 7), (7, 10, 7), (7, 20, 3), (0, 0, 0), (99, 22, 1)]
 )
 def test_top_and_skip_are_of_the_whole_result(
     top: int, skip: int, expected: int, prices: Company

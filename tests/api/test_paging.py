@@ -105,6 +105,13 @@ def test_top_bounds_all_pages_together(top: int, agents: Company) -> None:
     assert found == ALL[:top]
 
 
+@pytest.mark.parametrize("skip", [4, 5, 12, 22, 23])
+def test_skip_counts_from_the_first_page(skip: int, agents: Company) -> None:
+    found = codes(pages(agents, {"$orderby": "code", "$skip": skip}))
+
+    assert found == ALL[skip:]
+
+
 def test_top_ends_without_a_link(agents: Company) -> None:
     answer = page(agents.get("shippingAgentsExt", {"$top": 5}))
 

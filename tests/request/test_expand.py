@@ -1,31 +1,41 @@
 """`$expand`: items, and what is nested in them."""
 
+from collections.abc import Iterable, Mapping
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.expand import (
-    ExpandItem,
-    ExpandLimits,
-    ExpandOptions,
-    OptionText,
-    parse_expand,
-    print_expand,
-    within,
-)
+from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
 from comptoir.request.expression import parse_expression
-from comptoir.request.options import parse_options, query_string
+from comptoir.request.options import QueryOptions, parse_options, query_options, query_string
 from support.effort import examples
-from support.syntax import malformed, reads_back, unsupported
+from support.syntax import malformed, reads_back, refusal_of, unsupported
+
+ORDER = [
+    "filter",
+    "search",
+    "orderby",
+    "select",
+    "compute",
+    "apply",
+    "top",
+    "skip",
+    "count",
+    "expand",
+]
+"""The order in which the options of an item appear in the links to its next pages."""
 
 
-def item(name: str, **options: object) -> ExpandItem:
-    held = {
-        key: OptionText(value) if isinstance(value, str) and key != "levels" else value
-        for key, value in options.items()
-    }
-    return ExpandItem((name,), options=ExpandOptions(**held))  # type: ignore[arg-type]
+def in_order(given: Mapping[str, object]) -> QueryOptions:
+    return query_options({f"${name}": given[name] for name in ORDER if name in given})
+
+
+def item(
+    name: str, *, items: tuple[ExpandItem, ...] = (), levels: Levels | None = None, **given: object
+) -> ExpandItem:
+    return ExpandItem((name,), options=in_order(given), items=items, levels=levels)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +69,12 @@ def item(name: str, **options: object) -> ExpandItem:
         (
             "a($expand=b($expand=c;$top=1),d;$top=2),e",
             [
-                item("a", top=2, expand=(item("b", top=1, expand=(item("c"),)), item("d"))),
+                item(
+                    "a",
+                    top=2,
+                    expand="b($expand=c;$top=1),d",
+                    items=(item("b", top=1, expand="c", items=(item("c"),)), item("d")),
+                ),
                 item("e"),
             ],
         ),
@@ -68,39 +83,44 @@ def item(name: str, **options: object) -> ExpandItem:
 def test_items_are_read(text: str, items: list[ExpandItem]) -> None:
     read = parse_expand(text)
     assert read == tuple(items)
-    assert parse_expand(print_expand(read)) == read
+    assert parse_expand(printed(read)) == read
+    assert_nested_texts_agree(read)
 
 
 def test_everything_knows_its_position_in_the_whole_text() -> None:
     text = "x, a($filter= b eq 1 ;$expand=c($orderby=d))"
     _, outer = parse_expand(text)
-    inner = outer.options.expand[0]
-    assert outer.options.filter is not None
-    assert inner.options.orderby is not None
+    (inner,) = outer.items
     assert text[outer.position] == "a"
-    assert text[outer.options.position] == "("
-    assert text[outer.options.filter.position :].startswith("b eq 1")
+    assert text[outer.positions.options["$filter"] :].startswith("b eq 1")
+    assert text[outer.positions.options["$expand"] :].startswith("c(")
     assert text[inner.position] == "c"
-    assert text[inner.options.orderby.position] == "d"
+    assert text[inner.positions.options["$orderby"]] == "d"
 
 
 def test_a_fault_in_a_nested_option_is_told_with_both_places() -> None:
-    nested = parse_expand("a($filter=b eq)")[0].options.filter
-    assert nested is not None
+    (outer,) = parse_expand("a($filter=b eq)")
     with pytest.raises(Refusal) as caught:
-        parse_expression(nested.text)
-    refusal = within(caught.value, "$filter", nested)
+        parse_expression(outer.options.filter or "")
+    refusal = within(caught.value, "$filter", outer.positions.options["$filter"])
     assert (refusal.kind, refusal.target) == (INVALID_URL, "$expand")
     assert refusal.message.startswith("$expand: in the $filter at column 11, $filter: expected a")
 
 
 def test_nested_options_are_those_of_a_request_of_their_own() -> None:
     text = "a(filter=b eq 'x&y';TOP=3;$count=true;$select=b;expand=c($levels=2;$orderby=d))"
-    options = parse_expand(text)[0].options.as_query((("p", "1"),))
+    (outer,) = parse_expand(text, aliases=(("p", "1"),))
+    options = outer.options
     assert options.filter == "b eq 'x&y'"
-    assert options.expand == "c($orderby=d;$levels=2)"
+    assert options.expand == "c($levels=2;$orderby=d)"
     assert (options.top, options.count, options.aliases) == (3, True, (("p", "1"),))
     assert parse_options(query_string(options)) == options
+    assert parse_expand(options.expand, aliases=options.aliases) == outer.items
+
+
+def test_an_item_without_options_keeps_the_aliases_of_the_request() -> None:
+    aliases = (("p", "1"),)
+    assert [each.options.aliases for each in parse_expand("a,b", aliases=aliases)] == [aliases] * 2
 
 
 @pytest.mark.parametrize(
@@ -187,50 +207,79 @@ def test_nested_items_count_among_all_items() -> None:
     assert "column 16" in caught.value.message
 
 
-texts = st.sampled_from(["b eq 'x;)'", "f(b) in (1,2)", "b", "c in ['a;','(']"]).map(OptionText)
+def assert_nested_texts_agree(items: Iterable[ExpandItem]) -> None:
+    for each in items:
+        if each.options.expand is None:
+            assert not each.items
+        else:
+            assert parse_expand(each.options.expand) == each.items
+        assert_nested_texts_agree(each.items)
+
+
+def printed(items: Iterable[ExpandItem]) -> str:
+    """The text of some items, options in one order; a nested `$expand` is the text that it has."""
+    return ",".join([_printed(each) for each in items])
+
+
+def _printed(each: ExpandItem) -> str:
+    end = {"entities": "", "ref": "/$ref", "count": "/$count"}[each.kind]
+    options = each.options
+    held: dict[str, object] = {name: getattr(options, name[1:]) for name in options.given}
+    held["$levels"] = each.levels
+    parts = [f"{name}={value}" for name, value in held.items() if value is not None]
+    return "/".join(each.path) + end + (f"({';'.join(parts)})" if parts else "")
+
+
+texts = st.sampled_from(["b eq 'x;)'", "f(b) in (1,2)", "b", "c in ['a;','(']"])
 whole = st.integers(0, 2**53)
-options = st.builds(
-    ExpandOptions,
-    filter=st.none() | texts,
-    search=st.none() | st.sampled_from(['"a;)"', "O'Neil"]).map(OptionText),
-    orderby=st.none() | texts,
-    select=st.none() | texts,
-    compute=st.none() | texts,
-    apply=st.none() | texts,
-    top=st.none() | whole,
-    skip=st.none() | whole,
-    count=st.none() | st.booleans(),
-    levels=st.none() | st.just("max") | st.integers(1, 9),
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "filter": texts,
+        "search": st.sampled_from(['"a;)"', "O'Neil"]),
+        "orderby": texts,
+        "select": texts,
+        "compute": texts,
+        "apply": texts,
+        "top": whole,
+        "skip": whole,
+        "count": st.booleans(),
+    },
 )
+levels = st.none() | st.just("max") | st.integers(1, 9)
 names = st.sampled_from(["a", "b", "größe", "ref", "count", "max", "Ns.t/c"]).map(
     lambda text: tuple(text.split("/"))
 )
 
 
-def items_of(inner: st.SearchStrategy[ExpandOptions]) -> st.SearchStrategy[tuple[ExpandItem, ...]]:
-    one = st.builds(ExpandItem, names, st.just("entities"), inner)
+def with_options(
+    path: tuple[str, ...],
+    held: dict[str, object],
+    repeated: Levels | None,
+    items: tuple[ExpandItem, ...],
+) -> ExpandItem:
+    nested: dict[str, object] = {"expand": printed(items)} if items else {}
+    return ExpandItem(path, "entities", in_order({**held, **nested}), items, repeated)
+
+
+def items_of(
+    inner: st.SearchStrategy[tuple[ExpandItem, ...]],
+) -> st.SearchStrategy[tuple[ExpandItem, ...]]:
+    one = st.builds(with_options, names, options, levels, inner)
     return st.lists(one, min_size=1, max_size=3, unique_by=lambda each: each.path).map(tuple)
 
 
-def with_expand(
-    base: ExpandOptions, expand: tuple[ExpandItem, ...], *, nested: bool
-) -> ExpandOptions:
-    held = {name: getattr(base, name) for name in ExpandOptions.__struct_fields__}
-    return ExpandOptions(**{**held, "expand": expand if nested else ()})
-
-
-nested_options = st.recursive(
-    options,
-    lambda inner: st.builds(with_expand, options, items_of(inner), nested=st.booleans()),
-    max_leaves=4,
+none: tuple[ExpandItem, ...] = ()
+nested_items = items_of(
+    st.recursive(st.just(none), lambda inner: st.just(none) | items_of(inner), max_leaves=4)
 )
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(items_of(nested_options))
+@given(nested_items)
 def test_printed_items_read_as_the_same_items(items: tuple[ExpandItem, ...]) -> None:
     limits = ExpandLimits(items=1000, depth=50)
-    assert parse_expand(print_expand(items), limits) == items
+    assert parse_expand(printed(items), limits) == items
 
 
 PIECES = ["a", "b", "(", ")", ";", ",", "$expand=", "$filter=", "$top=", "1", "'", '"', "/$ref"]
@@ -240,4 +289,6 @@ PIECES += ["/$count", "*", "levels=", "max", " ", "$search=", "\\", "@p=", "c eq
 @settings(max_examples=examples(500), deadline=None)
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=16).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    reads_back(parse_expand, lambda each: print_expand(parse_expand(each)), text, "$expand")
+    reads_back(parse_expand, lambda each: printed(parse_expand(each)), text, "$expand")
+    if refusal_of(parse_expand, text) is None:
+        assert_nested_texts_agree(parse_expand(text))

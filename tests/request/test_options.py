@@ -180,14 +180,13 @@ def test_a_plus_is_a_sign_in_a_date_time_wherever_one_stands() -> None:
         f"$filter=a+gt+{time}&$orderby=a+eq+{time}+desc&$compute=a+gt+{time}+as+b&@p={time}"
         f"&$expand=c($filter=a+gt+{time};$top=1)"
     )
-    nested = parse_expand(options.expand or "")[0].options.filter
-    assert nested is not None
+    nested = parse_expand(options.expand or "")[0].options
     trees = [
         parse_expression(options.filter or ""),
         parse_orderby(options.orderby or "")[0].expression,
         parse_compute(options.compute or "")[0].expression,
         parse_aliases(options.aliases)["p"],
-        parse_expression(nested.text),
+        parse_expression(nested.filter or ""),
     ]
     for tree in trees:
         assert INSTANT in [node for node, _ in walk(tree)]

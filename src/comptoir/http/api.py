@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope
 
 from comptoir.auth import Authenticator
 from comptoir.config import Settings
-from comptoir.http.batch import Batches, names_batch
+from comptoir.http.batch import Batches, batch_root
 from comptoir.http.body import ClientLeft, client_left, read_body
 from comptoir.http.coding import answer_coding
 from comptoir.http.exchange import Exchange
@@ -46,8 +46,8 @@ class Api:
         exchange.coding = answer_coding(headers)
         check_versions(headers)
         check_isolation(headers)
-        is_batch = raw_path.endswith(_BATCH) and names_batch(path)
-        limit = self._settings.batch_bytes if is_batch else self._settings.body_bytes
+        root = batch_root(path) if raw_path.endswith(_BATCH) else None
+        limit = self._settings.body_bytes if root is None else self._settings.batch_bytes
         request = Request(
             method=scope["method"],
             path=path,
@@ -58,8 +58,8 @@ class Api:
             patience=partial(while_connected, receive),
             access=access(headers),
         )
-        if is_batch:
-            return await self._batches.answer(request, exchange)
+        if root is not None:
+            return await self._batches.answer(request, root, exchange)
         return await self._service.handle(request)
 
 

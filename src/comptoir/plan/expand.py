@@ -9,24 +9,19 @@ from typing_extensions import override
 from comptoir.edm.entity import EntityType, NavigationProperty
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import Refusal
-from comptoir.plan.expressions.grounds import AliasTexts, Grounds
+from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported
-from comptoir.plan.pages import Page, bind_page
+from comptoir.plan.pages import Bounds, ListPage, bind_page
 from comptoir.plan.select import astray, bind_select, own_path
 from comptoir.plan.target import Company
-from comptoir.request.expand import (
-    EXPAND,
-    ExpandItem,
-    ExpandKind,
-    OptionText,
-    within,
-)
+from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 
 _STAR = ("*",)
-"""Stands for every navigation property that has no item of its own."""
+"""The path of an item for every navigation property that has no item of its own."""
 
+_UNSUPPORTED = ("$compute", "$apply")
 _OF_MANY = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
 
 
@@ -40,7 +35,7 @@ class Expansion(msgspec.Struct, frozen=True):
     entity_set: EntitySet
     kind: ExpandKind
     options: QueryOptions
-    page: Page
+    page: ListPage
     names: frozenset[str] | None
     inner: tuple["RelatedExpansion", ...]
 
@@ -93,7 +88,6 @@ class ExpandBinder:
         items: int,
         depth: int,
         page_size: int,
-        aliases: AliasTexts = (),
     ) -> None:
         self._model = model
         self._company = company
@@ -102,7 +96,6 @@ class ExpandBinder:
         self._bound_items = 0
         self._depth = depth
         self._page_size = page_size
-        self._aliases = aliases
 
     def related(
         self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
@@ -119,7 +112,7 @@ class ExpandBinder:
             if not navigation.collection:
                 self._check_single(navigation, item)
             target = self._model.by_name[navigation.target]
-            inner = self._inner(name, target, item, depth)
+            inner = self._nested(name, target, item, depth)
             held = self._bound(name, target, item, inner, depth, self._page_size)
             found.append(
                 RelatedExpansion(
@@ -146,13 +139,15 @@ class ExpandBinder:
         size = max(1, min(self._page_size, most // max(1, len(meant))))
         return tuple(
             [
-                self._bound(name, sets[name], item, self._inner(name, sets[name], item, 1), 1, size)
+                self._bound(
+                    name, sets[name], item, self._nested(name, sets[name], item, 1), 1, size
+                )
                 for name, item in meant.items()
             ]
         )
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
-        given = [name for name in _OF_MANY if getattr(item.options, name[1:]) is not None]
+        given = [name for name in _OF_MANY if name in item.options.given]
         if item.kind == "count":
             given.append("/$count")
         for name in given:
@@ -180,38 +175,38 @@ class ExpandBinder:
             )
         self._bound_items += 1
         if self._bound_items > self._items:
-            # the reader of the text has counted a `*` as one
+            # the parser counts a `*` as one item
             message = f"there are more than {self._items} items. Expand less at once."
             raise misused(EXPAND, item.position, message)
-        for option in ("compute", "apply"):
-            nested: OptionText | None = getattr(item.options, option)
-            if nested is not None:
-                raise unsupported(EXPAND, nested.position, f"${option} within $expand")
-        options = item.options.as_query(self._aliases)
+        options, positions = item.options, item.positions.options
+        for option in _UNSUPPORTED:
+            if option in options.given:
+                raise unsupported(EXPAND, positions[option], f"{option} within $expand")
         try:
             page = bind_page(
-                Grounds(self._model, entity_set, self._limits, aliases=self._aliases, nested=True),
-                self._company,
+                Grounds(
+                    self._model, entity_set, self._limits, aliases=options.aliases, nested=True
+                ),
                 options,
-                keys=None,
-                page_size=page_size,
+                Bounds(self._company),
+                page_size,
             )
-            names = None
+            shown = None
             if options.select is not None:
-                names = bind_select(entity_set.type, options.select)
+                shown = bind_select(entity_set.type, options.select)
         except Refusal as refusal:
-            option = refusal.target or ""
-            where: OptionText | None = getattr(item.options, option.removeprefix("$"), None)
-            raise (refusal if where is None else within(refusal, option, where)) from None
+            nested = refusal.target or ""
+            if nested not in positions:
+                raise
+            raise within(refusal, nested, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
-        return Expansion(entity_set, item.kind, options, page, names, related)
+        return Expansion(entity_set, item.kind, options, page, shown, related)
 
-    def _inner(
+    def _nested(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int
     ) -> Sequence[ExpandItem]:
-        """What is expanded within the records: what the item says, and itself by `$levels`."""
-        levels = item.options.levels
-        items = item.options.expand
+        """The nested items, and by `$levels` the item itself."""
+        levels, items = item.levels, item.items
         path = item.path if item.path == _STAR else (name,)
         if levels is None or not (path == _STAR or name in entity_set.type.related):
             return items
@@ -222,8 +217,7 @@ class ExpandBinder:
             )
         if left == 1:
             return items
-        options = msgspec.structs.replace(item.options, levels=left - 1)
-        return (*items, msgspec.structs.replace(item, path=path, options=options))
+        return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))
 
 
 def _meant(

@@ -5,6 +5,7 @@ from functools import cache
 
 import msgspec
 
+from comptoir.edm.entity import NavigationProperty
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import PrimitiveType, Stored, Wire
 from comptoir.plan.bound import Condition, Value
@@ -108,6 +109,11 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
     skip: int = 0
     computed: Computed = ()
 
+    @property
+    def searches(self) -> bool:
+        """Whether the condition has a search, which takes its time whatever it finds."""
+        return self.where.searches
+
     def part(self, seek: Seek | None, limit: int, skip: int) -> "PagePlan":
         """A part of the page, from behind the sought record on."""
         return PagePlan(
@@ -144,6 +150,24 @@ class CountPlan(msgspec.Struct, frozen=True, gc=False):
     keys: tuple[Stored, ...] | None = None
     within: Within = ()
     computed: Computed = ()
+
+    @property
+    def searches(self) -> bool:
+        """Whether the condition has a search, which takes its time whatever it finds."""
+        return self.where.searches
+
+
+class RelatedPlan(msgspec.Struct, frozen=True):
+    """The records that a navigation property relates to records with these values.
+
+    `values` are those of the referencing property, each once and none blank. `page` filters and
+    orders the related records; of each value it skips some, and the next `limit` are read.
+    """
+
+    navigation: NavigationProperty
+    page: PagePlan
+    values: tuple[Stored, ...]
+    limit: int
 
 
 def default_order(entity_set: EntitySet, keys: Sequence[OrderKey | OrderTerm] = ()) -> Order:

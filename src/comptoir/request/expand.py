@@ -1,21 +1,28 @@
-"""`$expand` (OData URL Conventions 4.01, section 5.1.3): which related records are wanted, and how.
+"""`$expand` (OData URL Conventions 4.01, section 5.1.3): the related records of a request.
 
-One pass over the text, whatever is nested in it: options that are expressions are cut out, with
-quotes and parentheses respected, and left to their own readers.
+One pass over the text reads all nested items. Expressions within them stay texts, cut out with
+regard to quotes and parentheses: their own parsers read them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal as OneOf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
 from comptoir.errors import Refusal
 from comptoir.request.expression import Syntax, faults
 from comptoir.request.expression.lexer import after_blanks
-from comptoir.request.numbers import truth, whole_number
-from comptoir.request.options import SHELL_HINT, QueryOptions, query_options
+from comptoir.request.numbers import whole_number
+from comptoir.request.options import (
+    NO_OPTIONS,
+    SHELL_HINT,
+    VALUE_READERS,
+    QueryOptions,
+    query_options,
+)
 from comptoir.request.words import lowered
 
 EXPAND = "$expand"
@@ -32,14 +39,28 @@ _EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 ExpandKind: TypeAlias = OneOf["entities", "ref", "count"]
 Levels: TypeAlias = int | OneOf["max"]
 
+_LEVELS = "$levels"
 _COUNT_OPTIONS = frozenset({"$filter", "$search"})
 _REF_OPTIONS = _COUNT_OPTIONS | {"$orderby", "$skip", "$top", "$count"}
 _OPTIONS: dict[ExpandKind, frozenset[str]] = {
     "count": _COUNT_OPTIONS,
     "ref": _REF_OPTIONS,
-    "entities": _REF_OPTIONS | {"$select", "$expand", "$compute", "$levels", "$apply"},
+    "entities": _REF_OPTIONS | {"$select", "$expand", "$compute", _LEVELS, "$apply"},
 }
-_STAR_OPTIONS = frozenset({"$levels"})
+_STAR_OPTIONS = frozenset({_LEVELS})
+_ORDER = (
+    "$filter",
+    "$search",
+    "$orderby",
+    "$select",
+    "$compute",
+    "$apply",
+    "$top",
+    "$skip",
+    "$count",
+    EXPAND,
+)
+"""The order in which the options of an item are kept, and appear in links."""
 
 
 class ExpandLimits(msgspec.Struct, frozen=True):
@@ -52,115 +73,92 @@ class ExpandLimits(msgspec.Struct, frozen=True):
 DEFAULT_EXPAND_LIMITS = ExpandLimits()
 
 
-class OptionText(Syntax, frozen=True):
-    """The text of a nested option, and its offset in the text of the whole `$expand`."""
+class Positions(msgspec.Struct, frozen=True):
+    """Where an item and the values of its options begin, as offsets in the whole `$expand`."""
 
-    text: str
-    position: int = 0
-
-
-class ExpandOptions(Syntax, frozen=True):
-    """The nested options of an item; None, or no items, where one is not given.
-
-    Texts are for the readers of the options of the same names; `within` says their faults.
-    """
-
-    filter: OptionText | None = None
-    search: OptionText | None = None
-    orderby: OptionText | None = None
-    select: OptionText | None = None
-    compute: OptionText | None = None
-    apply: OptionText | None = None
-    top: int | None = None
-    skip: int | None = None
-    count: bool | None = None
-    levels: Levels | None = None
-    expand: tuple["ExpandItem", ...] = ()
-    position: int = 0
-
-    def as_query(self, aliases: tuple[tuple[str, str], ...] = ()) -> QueryOptions:
-        """The same options as a request of their own has them, with the aliases of this one.
-
-        `$levels` is left out: it says how the item is repeated.
-        """
-        held = {
-            "$filter": _text(self.filter),
-            "$search": _text(self.search),
-            "$orderby": _text(self.orderby),
-            "$select": _text(self.select),
-            "$compute": _text(self.compute),
-            "$apply": _text(self.apply),
-            "$top": self.top,
-            "$skip": self.skip,
-            "$count": self.count,
-            "$expand": print_expand(self.expand) or None,
-        }
-        given = {name: value for name, value in held.items() if value is not None}
-        return query_options(given, aliases)
-
-
-NO_EXPAND_OPTIONS = ExpandOptions()
-
-
-def _text(nested: OptionText | None) -> str | None:
-    return None if nested is None else nested.text
+    item: int = 0
+    options: Mapping[str, int] = MappingProxyType({})
 
 
 class ExpandItem(Syntax, frozen=True):
-    """One item: the names along a path to related records, or `("*",)` for all that are related.
+    """One item: the names along a path to related records, or `("*",)` for all navigation.
 
-    `kind` is what of them is wanted: they themselves, their addresses, or how many they are. A
-    name with a dot is that of a type, to which the path casts.
+    A name with a dot is an entity type, to which the path casts. `kind` says what is returned: the
+    records, their references, or their count. `options` are those of the item, as a request for
+    the related records has them, with the aliases of the request; the text of a nested `$expand`
+    is among them, and `items` is what it says.
     """
 
     path: tuple[str, ...]
     kind: ExpandKind = "entities"
-    options: ExpandOptions = NO_EXPAND_OPTIONS
-    position: int = 0
+    options: QueryOptions = NO_OPTIONS
+    items: tuple["ExpandItem", ...] = ()
+    levels: Levels | None = None
+    positions: Positions = Positions()
+
+    @property
+    def position(self) -> int:
+        """The offset of the item in the text of the whole `$expand`."""
+        return self.positions.item
 
 
 def parse_expand(
-    text: str, limits: ExpandLimits = DEFAULT_EXPAND_LIMITS, option: str = EXPAND
+    text: str,
+    limits: ExpandLimits = DEFAULT_EXPAND_LIMITS,
+    aliases: tuple[tuple[str, str], ...] = (),
 ) -> tuple[ExpandItem, ...]:
-    """The items of `text`, which is percent-decoded already: at least one, and none twice.
+    """The items of a percent-decoded `$expand`: at least one, and no two that are equal.
 
-    Names of nested options are taken with or without `$` and in any case. Raises `Refusal` with
-    `option` as its target: 400 with the place for what is no `$expand` or exceeds `limits`, 501
-    for what is valid OData and not supported (streams, annotations, aliases in parentheses).
+    The names of nested options may lack the `$`, in upper or lower case. Raises `Refusal` with the
+    column: 400 for text that is not a valid `$expand` or exceeds `limits`, 501 for valid OData that
+    is not supported (streams, annotations, aliases in parentheses).
     """
-    reader = _Reader(text, limits, option)
+    reader = _Reader(text, limits, aliases)
     items = reader.items(1)
     if reader.position != len(text):
-        raise faults.misplaced(text, reader.position, "`,` and another item", _EXAMPLE, option)
+        raise faults.misplaced(text, reader.position, "`,` and another item", _EXAMPLE, EXPAND)
     return items
 
 
-def within(refusal: Refusal, name: str, nested: OptionText, option: str = EXPAND) -> Refusal:
-    """What refuses the option `name` nested at `nested`, told as a fault of the whole option."""
+def within(refusal: Refusal, name: str, position: int) -> Refusal:
+    """The refusal of a nested option whose value begins at `position`, as one of `$expand`."""
     return Refusal(
         refusal.kind,
-        f"{option}: in the {name} at column {nested.position + 1}, {refusal.message}",
-        target=option,
+        f"{EXPAND}: in the {name} at column {position + 1}, {refusal.message}",
+        target=EXPAND,
         details=refusal.details,
     )
 
 
+class _FoundOptions(NamedTuple):
+    """The options of an item by name: texts, where they begin, and the items of its `$expand`."""
+
+    texts: Mapping[str, str]
+    positions: Mapping[str, int]
+    items: tuple[ExpandItem, ...]
+
+
+_NO_OPTIONS = _FoundOptions({}, {}, ())
+
+
 class _Reader:
-    def __init__(self, text: str, limits: ExpandLimits, option: str) -> None:
+    def __init__(
+        self, text: str, limits: ExpandLimits, aliases: tuple[tuple[str, str], ...]
+    ) -> None:
         self.position = 0
         self._text = text
         self._limits = limits
-        self._option = option
+        self._aliases = aliases
         self._count = 0
 
     def items(self, depth: int) -> tuple[ExpandItem, ...]:
-        """The items at `position`, `depth` levels of `$expand` down, read as far as they go."""
+        """The items from `position` on, within `depth` levels of `$expand`."""
         if depth > self._limits.depth:
             raise faults.misused(
                 self.position,
                 f"$expand nests deeper than {self._limits.depth}. Follow the navigation in "
                 "requests of their own.",
-                self._option,
+                EXPAND,
             )
         items: dict[tuple[tuple[str, ...], ExpandKind], ExpandItem] = {}
         while True:
@@ -168,7 +166,7 @@ class _Reader:
             item = self._item(depth)
             if (item.path, item.kind) in items:
                 message = f"`{'/'.join(item.path)[:100]}` is expanded twice. Write it once."
-                raise faults.misused(item.position, message, self._option)
+                raise faults.misused(item.position, message, EXPAND)
             items[item.path, item.kind] = item
             self._skip_blanks()
             if not self._text.startswith(",", self.position):
@@ -180,64 +178,67 @@ class _Reader:
         found = _PATH.match(self._text, start)
         if found is None:
             expected = "the name of a navigation property"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, self._option)
+            raise faults.misplaced(self._text, start, expected, _EXAMPLE, EXPAND)
         self._count += 1
         if self._count > self._limits.items:
             message = f"there are more than {self._limits.items} items. Expand less at once."
-            raise faults.misused(start, message, self._option)
+            raise faults.misused(start, message, EXPAND)
         path, kind = self._path(found[0], start)
         self.position = found.end()
         self._skip_blanks()
-        options = NO_EXPAND_OPTIONS
+        given = _NO_OPTIONS
         if self._text.startswith("(", self.position):
             allowed = _OPTIONS[kind]
             if path == ("*",):
                 allowed = _STAR_OPTIONS if kind == "entities" else frozenset()
-            options = self._options(allowed, depth)
-        return ExpandItem(path, kind, options, start)
+            given = self._options(allowed, depth)
+        texts, positions, items = given
+        options = self._typed(texts, positions)
+        levels = self._levels(texts, positions)
+        return ExpandItem(path, kind, options, items, levels, Positions(start, positions))
 
     def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandKind]:
         if "@" in text:
-            raise faults.not_supported(f"the annotation `{text[:100]}`", start, self._option)
+            raise faults.not_supported(f"the annotation `{text[:100]}`", start, EXPAND)
         path = tuple(text.split("/"))
         if path[-1] == "$value":
-            raise faults.not_supported(f"the stream `{text[:100]}`", start, self._option)
+            raise faults.not_supported(f"the stream `{text[:100]}`", start, EXPAND)
         ends: dict[str, ExpandKind] = {"$ref": "ref", "$count": "count"}
         end = ends.get(path[-1])
         if end is not None:
             path = path[:-1]
         if any(name.startswith("$") for name in path) or (path == ("*",) and end == "count"):
             raise faults.misused(
-                start, f"`{text[:100]}` is no path to related records. {_EXAMPLE}", self._option
+                start, f"`{text[:100]}` is no path to related records. {_EXAMPLE}", EXPAND
             )
         return path, end or "entities"
 
-    def _options(self, allowed: frozenset[str], depth: int) -> ExpandOptions:
+    def _options(self, allowed: frozenset[str], depth: int) -> _FoundOptions:
         """The options in the parentheses that open at `position`."""
         opened = self.position
         self.position += 1
-        texts: dict[str, OptionText] = {}
-        expand: tuple[ExpandItem, ...] = ()
+        texts: dict[str, str] = {}
+        positions: dict[str, int] = {}
+        items: tuple[ExpandItem, ...] = ()
         while True:
             start = after_blanks(self._text, self.position)
             name = self._name(allowed)
             if name in texts:
                 message = f"{name} is given twice in one item. Write it once."
-                raise faults.misused(start, message, self._option)
+                raise faults.misused(start, message, EXPAND)
             start = self.position
             if name == EXPAND:
-                expand = self.items(depth + 1)
+                items = self.items(depth + 1)
             else:
                 self._skip_text(_SEARCH_END if name == "$search" else _TEXT_END)
-            texts[name] = OptionText(self._text[start : self.position].rstrip(" \t"), start)
+            texts[name] = self._text[start : self.position].rstrip(" \t")
+            positions[name] = start
             if self._text.startswith(")", self.position):
                 self.position += 1
-                return self._typed(texts, expand, opened)
+                return _FoundOptions(texts, positions, items)
             if not self._text.startswith(";", self.position):
                 remedy = f"The options opened at column {opened + 1} are separated by `;`."
-                raise faults.misplaced(
-                    self._text, self.position, "`;` or `)`", remedy, self._option
-                )
+                raise faults.misplaced(self._text, self.position, "`;` or `)`", remedy, EXPAND)
             self.position += 1
 
     def _name(self, allowed: frozenset[str]) -> str:
@@ -247,18 +248,18 @@ class _Reader:
         if found is None or not found[1]:
             expected = "an option such as `$filter=`"
             remedy = _EXAMPLE if found is None else SHELL_HINT
-            raise faults.misplaced(self._text, start, expected, remedy, self._option)
+            raise faults.misplaced(self._text, start, expected, remedy, EXPAND)
         written = found[1]
         if written.startswith("@"):
             construct = f"the parameter alias {written[:60]} in parentheses"
-            raise faults.not_supported(construct, start, self._option)
+            raise faults.not_supported(construct, start, EXPAND)
         name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
             message = (
                 f"`{written[:60]}` is no option that this item takes. It takes: "
                 f"{', '.join(sorted(allowed)) or 'none'}."
             )
-            raise faults.misused(start, message, self._option)
+            raise faults.misused(start, message, EXPAND)
         self.position = found.end()
         return name
 
@@ -269,7 +270,7 @@ class _Reader:
             mark = found[0]
             if mark in ("'", '"'):
                 message = f"the {mark} is not closed. Double a quote inside a text: 'O''Neil'."
-                raise faults.misused(found.start(), message, self._option)
+                raise faults.misused(found.start(), message, EXPAND)
             if not opened and mark in (";", ")"):
                 self.position = found.start()
                 break
@@ -278,66 +279,34 @@ class _Reader:
             self.position = len(self._text)
         if not self._text[start : self.position].strip(" \t"):
             expected = "the value of the option"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, self._option)
+            raise faults.misplaced(self._text, start, expected, _EXAMPLE, EXPAND)
 
-    def _typed(
-        self, texts: dict[str, OptionText], expand: tuple[ExpandItem, ...], opened: int
-    ) -> ExpandOptions:
-        top, skip, count = texts.get("$top"), texts.get("$skip"), texts.get("$count")
-        levels = texts.get("$levels")
-        return ExpandOptions(
-            filter=texts.get("$filter"),
-            search=texts.get("$search"),
-            orderby=texts.get("$orderby"),
-            select=texts.get("$select"),
-            compute=texts.get("$compute"),
-            apply=texts.get("$apply"),
-            top=None if top is None else whole_number(self._place("$top", top), top.text, EXPAND),
-            skip=None
-            if skip is None
-            else whole_number(self._place("$skip", skip), skip.text, EXPAND),
-            count=None
-            if count is None
-            else truth(self._place("$count", count), count.text, EXPAND),
-            levels=None if levels is None else self._levels(levels),
-            expand=expand,
-            position=opened,
-        )
+    def _typed(self, texts: Mapping[str, str], positions: Mapping[str, int]) -> QueryOptions:
+        """The options of an item, without `$levels`: it says how the item is repeated."""
+        values: dict[str, object] = {}
+        for name in _ORDER:
+            if name in texts:
+                read = VALUE_READERS.get(name)
+                place = _place(name, positions[name])
+                values[name] = texts[name] if read is None else read(place, texts[name], EXPAND)
+        return query_options(values, self._aliases)
 
-    def _levels(self, levels: OptionText) -> Levels:
-        if levels.text.lower() == "max":
+    def _levels(self, texts: Mapping[str, str], positions: Mapping[str, int]) -> Levels | None:
+        text = texts.get(_LEVELS)
+        if text is None:
+            return None
+        if text.lower() == "max":
             return "max"
-        name = self._place("$levels", levels)
-        count = whole_number(name, levels.text, self._option)
-        if levels.text.startswith("0"):
-            message = (
-                f"$levels must be max or a number such as 1, but {levels.text[:40]!r} was sent."
-            )
-            raise faults.misused(levels.position, message, self._option)
+        position = positions[_LEVELS]
+        count = whole_number(_place(_LEVELS, position), text, EXPAND)
+        if text.startswith("0"):
+            message = f"$levels must be max or a number such as 1, but {text[:40]!r} was sent."
+            raise faults.misused(position, message, EXPAND)
         return count
-
-    def _place(self, name: str, value: OptionText) -> str:
-        return f"{self._option}: at column {value.position + 1}, {name}"
 
     def _skip_blanks(self) -> None:
         self.position = after_blanks(self._text, self.position)
 
 
-def print_expand(items: Iterable[ExpandItem]) -> str:
-    """The canonical text of `items`, as `parse_expand` reads it."""
-    return ",".join([_print_item(item) for item in items])
-
-
-def _print_item(item: ExpandItem) -> str:
-    ends: dict[ExpandKind, str] = {"entities": "", "ref": "/$ref", "count": "/$count"}
-    path = "/".join(item.path) + ends[item.kind]
-    parts: list[str] = []
-    for name in ExpandOptions.__struct_fields__[:-1]:
-        value: object = getattr(item.options, name)
-        if name == "expand":
-            value = print_expand(item.options.expand) or None
-        elif isinstance(value, OptionText):
-            value = value.text
-        if value is not None:
-            parts.append(f"${name}={str(value).lower() if name == 'count' else value}")
-    return f"{path}({';'.join(parts)})" if parts else path
+def _place(name: str, position: int) -> str:
+    return f"{EXPAND}: at column {position + 1}, {name}"

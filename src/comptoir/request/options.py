@@ -99,7 +99,7 @@ def _unsupported(name: str, text: str, target: str) -> int:
     )
 
 
-_READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
+VALUE_READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
     "$count": truth,
     "$index": _unsupported,
     "$levels": _misplaced_levels,
@@ -107,7 +107,7 @@ _READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
     "$skip": whole_number,
     "$top": whole_number,
 }
-"""What reads an option that is not kept as the text that it is."""
+"""Readers of the options whose value is not a text. Each takes a name, a text and a target."""
 
 
 def parse_options(query: str) -> QueryOptions:
@@ -139,7 +139,7 @@ def _parse(query: str) -> QueryOptions:
         if name == "$search" and ";" in raw_value:
             _refuse_semicolons(raw_value)
         text = _decoded(raw_value)
-        read = _READERS.get(name)
+        read = VALUE_READERS.get(name)
         if read is not None:
             held[name] = read(name, text, name)
         elif text:
@@ -148,8 +148,6 @@ def _parse(query: str) -> QueryOptions:
             raise Refusal(
                 INVALID_URL, f"{name} is empty. Give it a value, or leave it out.", target=name
             )
-    if not held and not aliases:
-        return NO_OPTIONS
     return query_options(held, tuple(aliases.items()))
 
 
@@ -188,7 +186,9 @@ def _refuse_semicolons(search: str) -> None:
 def query_options(
     held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
 ) -> QueryOptions:
-    """Options given by their names with the `$`, each of the type that it has in the result."""
+    """The options with these values, by their names with the `$`."""
+    if not held and not aliases:
+        return NO_OPTIONS
     content = {**held, "$given": tuple(held)}
     if aliases:
         content["$aliases"] = aliases

@@ -13,8 +13,8 @@ from comptoir.edm.primitive import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.request.accept import Format
+from comptoir.request.expand import ExpandKind
 from comptoir.response.etag import entity_tag, opaque_tag
-from comptoir.response.shape import WHOLE, Nested, RecordShape
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,6 +36,58 @@ Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Stru
 """The value of a field for records within one: them, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
+
+
+class Derived(msgspec.Struct, frozen=True, gc=False):
+    """A computed property: its name, and its index among the computed properties."""
+
+    name: str
+    place: int
+    type: PrimitiveType
+
+
+class Nested(msgspec.Struct, frozen=True, gc=False):
+    """Related records within a record, as they are written.
+
+    `kind` is `entities`, `ref` (references only) or `count` (the count only); with `counted` the
+    count is next to the records.
+    """
+
+    name: str
+    entity_set: EntitySet
+    collection: bool
+    kind: ExpandKind
+    counted: bool
+    shape: "RecordShape"
+
+
+class RecordShape(msgspec.Struct, frozen=True, gc=False):
+    """The properties to write (None for all), the computed ones, and the related records.
+
+    With `address` only the reference to the record is written.
+    """
+
+    names: tuple[str, ...] | None = None
+    derived: tuple[Derived, ...] = ()
+    nested: tuple[Nested, ...] = ()
+    address: bool = False
+
+    @property
+    def selection(self) -> str:
+        """The select list of a context URL (OData Protocol 4.01, section 10.7), maybe empty."""
+        shown = [each.name for each in self.derived]
+        if self.names is not None:
+            shown[:0] = self.names
+        elif shown:
+            shown.insert(0, "*")
+        for each in self.nested:
+            if each.kind == "entities":
+                shown.append(f"{each.name}{each.shape.selection or '()'}")
+        return f"({','.join(shown)})" if shown else ""
+
+
+WHOLE = RecordShape()
+ADDRESS = RecordShape(names=(), address=True)
 
 
 class RecordWriter:

@@ -5,16 +5,24 @@ from collections.abc import Sequence
 import msgspec
 
 from comptoir.auth import Scope, require
-from comptoir.edm.primitive import Stored
-from comptoir.plan.apply.pages import Bounds
-from comptoir.plan.pages import bind_count, bind_page
-from comptoir.plan.read import Row, Within
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.plan.apply.stages import PipelineCount
+from comptoir.plan.deltas import Delta
+from comptoir.plan.pages import (
+    Bounds,
+    ListPage,
+    ResultPage,
+    bind_count,
+    bind_page,
+    bind_result_count,
+    bind_result_page,
+)
+from comptoir.plan.read import CountPlan, Row
 from comptoir.request.headers import names_protocol
-from comptoir.request.options import parse_options
-from comptoir.request.preferences import NO_PREFERENCES, preferences
+from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
 from comptoir.response.answer import Answer
-from comptoir.response.collections import CollectionWriter
-from comptoir.response.shape import ADDRESS
+from comptoir.response.collections import CollectionWriter, RowWriter
+from comptoir.response.records import ADDRESS
 from comptoir.service.context import (
     COLLECTING,
     COUNTING,
@@ -25,21 +33,23 @@ from comptoir.service.context import (
     record_writer,
 )
 from comptoir.service.deltas import Deltas
+from comptoir.service.expanding import Expanding
 from comptoir.service.places import within_of
-from comptoir.service.results import Results
 from comptoir.service.streaming import Following, Streamed, gathered
 from comptoir.service.views import Views
 
 
-class Subset(msgspec.Struct, frozen=True):
-    """Which records of a set a collection has: those with these keys, and with these values."""
+class Listing(msgspec.Struct, frozen=True):
+    """A bound page, the writer and the expander of its rows, and the delta that a client follows.
 
-    keys: tuple[Stored, ...] | None = None
-    within: Within = ()
+    `token` is the delta token of the page.
+    """
 
-
-EVERY = Subset()
-NONE = Subset(keys=())
+    page: ListPage | ResultPage
+    rows: RowWriter
+    expander: Expanding | None
+    delta: Delta | None = None
+    token: str | None = None
 
 
 class Collections:
@@ -49,106 +59,126 @@ class Collections:
         self._runtime = runtime
         self._views = Views(runtime)
         self._deltas = Deltas(runtime)
-        self._results = Results(runtime, self._views)
 
     async def list(self, context: Context) -> Answer:
         """The records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        return await self.page(context, await self._subset(context))
+        return await self.page(context, await self._bounds(context))
 
     async def references(self, context: Context) -> Answer:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(parse_options(context.request.query), REFERRING, "references")
+        allow_options(context.options, REFERRING, "references")
         records = record_writer(context.entity_set, context.records.form, ADDRESS)
-        subset = await self._subset(context)
-        return await self.page(msgspec.structs.replace(context, records=records), subset)
+        bounds = await self._bounds(context)
+        return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
     async def count(self, context: Context) -> Answer:
-        """How many records match (OData Protocol 4.01, section 11.2.10).
+        """The number of records that match (OData Protocol 4.01, section 11.2.10).
 
-        Options that order, cut and show records are checked, and do not affect the count.
+        Options that order, page and select records are checked, and do not affect the count.
         """
-        request = context.request
-        require(request.principal, Scope.RECORDS_READ)
-        options = parse_options(request.query)
+        require(context.request.principal, Scope.RECORDS_READ)
+        options = context.options
         allow_options(options, COUNTING, "a count")
-        subset = await self._subset(context)
-        if options.apply is not None:
-            count = await self._results.count(context, options, _bounds(context, subset))
+        bounds = await self._bounds(context)
+        grounds = self._runtime.grounds(context.entity_set, options.aliases)
+        plan: CountPlan | PipelineCount
+        if options.apply is None:
+            self._views.of(context)
+            plan = bind_count(grounds, options, bounds)
         else:
-            self._views.of(context, options)
-            plan = bind_count(
-                self._runtime.grounds(context.entity_set, options.aliases),
-                context.company,
-                options,
-                keys=subset.keys,
-                within=subset.within,
-            )
-            count = await context.reads.count(plan, request.patience)
+            plan = bind_result_count(grounds, options, bounds)
+            self._views.of_result(context, plan.pipeline)
+        count = await context.reads.count(plan, context.request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
         return Answer(200, headers, b"%d" % count)
 
-    async def _subset(self, context: Context) -> Subset:
+    async def _bounds(self, context: Context) -> Bounds:
         if context.target.hops:
             within = await within_of(context)
-            return NONE if within is None else Subset(within=within)
+            if within is None:
+                return Bounds(context.company, keys=())
+            return Bounds(context.company, within=within)
         reached = context.request.principal.companies
         if context.entity_set.per_company or reached is None:
-            return EVERY
-        return Subset(keys=tuple(sorted(reached)))
+            return Bounds(context.company)
+        return Bounds(context.company, keys=tuple(sorted(reached)))
 
-    async def page(self, context: Context, subset: Subset) -> Answer:
-        """A page of a subset of the set's records."""
-        request, settings = context.request, self._runtime.settings
-        options = parse_options(request.query)
+    async def page(self, context: Context, bounds: Bounds) -> Answer:
+        """A page of the set's records within some bounds, or of what `$apply` makes of them."""
+        request, settings, options = context.request, self._runtime.settings, context.options
         allow_options(options, COLLECTING, "a collection")
         wished = preferences(request.headers)
-        if options.apply is not None:
-            return await self._results.page(context, options, _bounds(context, subset), wished)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
-        computed = self._views.computed(context, options)
-        page = bind_page(
-            self._runtime.grounds(context.entity_set, options.aliases, computed),
-            context.company,
-            options,
-            keys=subset.keys,
-            within=subset.within,
-            page_size=page_size,
-        )
-        view = self._views.of(context, options, computed)
-        delta = None
-        if options.deltatoken is not None:
-            delta = await self._deltas.given(context, options.deltatoken, page)
-            if options.skiptoken is None:
-                return await self._deltas.changes(context, view.records, page, delta)
-        elif wished.track_changes:
-            delta = await self._deltas.begin(context, options, page)
+        if options.apply is not None:
+            listing = self._result(context, bounds, page_size)
+        else:
+            found = await self._listing(context, bounds, page_size, wished)
+            if isinstance(found, Answer):
+                return found
+            listing = found
+        page, expander, delta = listing.page, listing.expander, listing.delta
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.patience)
         slices = context.reads.page(page.plan, request.patience)
-        blocks = slices if view.expander is None else gathered(slices, view.expander.block)
+        blocks = slices if expander is None else gathered(slices, expander.block)
         first: Sequence[Row] = await anext(blocks, [])
-        writer = CollectionWriter(view.records, self._runtime.base_url, context.company)
-        inline = None
-        if (
-            context.entity_set.single_inline
-            and len(first) == 1
-            and set(options.given) <= {"$filter"}
-            and not names_protocol(request.headers)
-        ):
-            inline = first[0]
+        writer = CollectionWriter(listing.rows, self._runtime.base_url, context.company)
         headers = context.headers()
         if wished is not NO_PREFERENCES:
             applied = wished.applied(page_size=page_size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
-        token = None if delta is None else self._deltas.token(context, page, delta)
-        following = Following(self._runtime.base_url, request, page, delta, token)
-        streamed = Streamed(writer, view.expander, following)
-        return await streamed.answer(headers, writer.head(count, inline), first, blocks)
+        address = f"{self._runtime.base_url}{request.path}"
+        following = Following(address, request.query, page, delta, listing.token)
+        streamed = Streamed(writer, expander, following)
+        head = writer.head(count, _inline(context, first))
+        return await streamed.answer(headers, head, first, blocks)
+
+    async def _listing(
+        self, context: Context, bounds: Bounds, page_size: int, wished: Preferences
+    ) -> Listing | Answer:
+        """The page of records to read; the answer for a delta link, which reads changes."""
+        options = context.options
+        computed = self._views.computed(context)
+        grounds = self._runtime.grounds(context.entity_set, options.aliases, computed)
+        page = bind_page(grounds, options, bounds, page_size)
+        view = self._views.of(context, computed)
+        delta, token = None, None
+        if options.deltatoken is not None:
+            delta = await self._deltas.given(context, options.deltatoken, page)
+            if options.skiptoken is None:
+                return await self._deltas.changes(context, view.records, page, delta)
+        elif wished.track_changes:
+            delta = await self._deltas.begin(context, page)
+        if delta is not None:
+            token = self._deltas.token(context, page, delta)
+        return Listing(page, view.records, view.expander, delta, token)
+
+    def _result(self, context: Context, bounds: Bounds, page_size: int) -> Listing:
+        """The page to read of the result that `$apply` makes."""
+        options = context.options
+        if options.deltatoken is not None:
+            raise Refusal(
+                INVALID_URL,
+                "$deltatoken does not apply to the result of $apply. Leave it out.",
+                target="$deltatoken",
+            )
+        grounds = self._runtime.grounds(context.entity_set, options.aliases)
+        page = bind_result_page(grounds, options, bounds, page_size)
+        rows, expander = self._views.of_result(context, page.plan.pipeline)
+        return Listing(page, rows, expander)
 
 
-def _bounds(context: Context, subset: Subset) -> Bounds:
-    return Bounds(context.company, subset.keys, subset.within)
+def _inline(context: Context, rows: Sequence[Row]) -> Row | None:
+    """The one record that a filter found, for a set whose list repeats it at the top."""
+    if (
+        context.entity_set.single_inline
+        and len(rows) == 1
+        and set(context.options.given) <= {"$filter"}
+        and not names_protocol(context.request.headers)
+    ):
+        return rows[0]
+    return None

@@ -11,10 +11,9 @@ from comptoir.plan.read import CountPlan, Row
 from comptoir.plan.target import Company
 from comptoir.request.options import query_string
 from comptoir.response.collections import CollectionWriter
-from comptoir.response.records import Extra, Extras, RecordWriter
-from comptoir.response.shape import Nested
+from comptoir.response.records import Extra, Extras, Nested, RecordWriter
 from comptoir.service.access import reads_of
-from comptoir.service.context import Context, Request, Runtime, record_writer
+from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import ROWS, Expander
 from comptoir.service.streaming import PIECE, Following, gathered
 from comptoir.store.protocol import Reads
@@ -92,7 +91,9 @@ class Container:
         expander = Expander(self._runtime, context, records, expansion.inner)
         writer = CollectionWriter(records, self._runtime.base_url, context.company)
         page = expansion.page
-        following = Following(self._runtime.base_url, _request_for(context, expansion), page)
+        path = f"/companies({context.under().id})/{expansion.segments}"
+        address = f"{self._runtime.base_url}{path}"
+        following = Following(address, query_string(expansion.options), page)
         blocks = context.reads.page(page.plan, context.request.patience)
         if expansion.inner:
             blocks = gathered(blocks, expander.block)
@@ -114,11 +115,3 @@ class Container:
                 following.pass_by(fitting, rows)
                 self._given += len(fitting)
         return following.link, b"".join((b"[", *pieces, b"]"))
-
-
-def _request_for(context: Context, expansion: Expansion) -> Request:
-    """The request for the list that an expansion shows."""
-    path = f"/companies({context.under().id})/{expansion.segments}"
-    return msgspec.structs.replace(
-        context.request, path=path, query=query_string(expansion.options)
-    )

@@ -1,4 +1,4 @@
-"""What a verb is given: the request, what its path means, and the means to answer it."""
+"""The input of a verb: the request, the target of its path, its options, and the runtime."""
 
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
@@ -18,8 +18,7 @@ from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.answer import Answer, Header
-from comptoir.response.records import RecordWriter
-from comptoir.response.shape import WHOLE, RecordShape
+from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.store.protocol import Patience, Reads, Store
 
 
@@ -71,11 +70,12 @@ def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOL
 
 
 class Context(msgspec.Struct):
-    """A request with what its path turned out to mean, and what it reads from."""
+    """A request with the target of its path, its query options, and the store for its reads."""
 
     request: Request
     target: Target
     company: Company | None
+    options: QueryOptions
     records: RecordWriter
     reads: Reads
 

@@ -15,9 +15,9 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_delta
 from comptoir.plan.expressions.slots import padded
-from comptoir.plan.pages import Page
+from comptoir.plan.pages import ListPage
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.request.options import QueryOptions, continued
+from comptoir.request.options import continued
 from comptoir.response.answer import Answer
 from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
@@ -38,18 +38,19 @@ class Deltas:
         self._settings = runtime.settings
         self._base_url = runtime.base_url
 
-    async def begin(self, context: Context, options: QueryOptions, page: Page) -> Delta | None:
-        """The delta of a client that reads the collection now, None where none can be had.
+    async def begin(self, context: Context, page: ListPage) -> Delta | None:
+        """The delta of a client that reads the collection now, None where it cannot be tracked.
 
-        What other records decide, the log of one set does not tell.
+        The change log of one set does not say when other records change the result.
         """
+        given = context.options.given
         tracked = _is_logged(context.entity_set)
-        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(options.given):
+        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(given):
             return None
         position = await context.reads.position(context.under())
         return Delta(position, None, time_ns())
 
-    async def given(self, context: Context, token: str, page: Page) -> Delta:
+    async def given(self, context: Context, token: str, page: ListPage) -> Delta:
         """The delta that a link carries; raises `Refusal` for one that cannot be followed."""
         if not _is_logged(context.entity_set):
             raise no_delta()
@@ -61,12 +62,12 @@ class Deltas:
             raise expired()
         return delta
 
-    def token(self, context: Context, page: Page, delta: Delta) -> str:
+    def token(self, context: Context, page: ListPage, delta: Delta) -> str:
         """The token with which a client follows a delta."""
         return encode_delta(_query(page), context.under(), delta)
 
     async def changes(
-        self, context: Context, records: RecordWriter, page: Page, delta: Delta
+        self, context: Context, records: RecordWriter, page: ListPage, delta: Delta
     ) -> Answer:
         """The records that have changed, and those that are no longer in the collection."""
         request, until = context.request, delta.until
@@ -88,13 +89,13 @@ class Deltas:
             body.append(writer.tail(delta_link=self._link(context, page, rest)))
         return Answer(200, context.headers(), b"".join(body))
 
-    def _link(self, context: Context, page: Page, delta: Delta) -> str:
+    def _link(self, context: Context, page: ListPage, delta: Delta) -> str:
         request = context.request
         query = continued(request.query, ("$deltatoken", self.token(context, page, delta)))
         return f"{self._base_url}{request.path}?{query}"
 
     async def _told(
-        self, context: Context, page: Page, changes: Sequence[Change]
+        self, context: Context, page: ListPage, changes: Sequence[Change]
     ) -> AsyncIterator[Row | Removed]:
         """What each change that is its record's last has made of the record."""
         kind = context.entity_set.type
@@ -133,7 +134,7 @@ def _is_logged(entity_set: EntitySet) -> bool:
     return entity_set.per_company and entity_set.view is None
 
 
-def _query(page: Page) -> tuple[str, ...]:
+def _query(page: ListPage) -> tuple[str, ...]:
     return ("delta", *page.query)
 
 

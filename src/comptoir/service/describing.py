@@ -6,7 +6,6 @@ from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadat
 from comptoir.metadata.service_document import service_document
 from comptoir.request.accept import media_type
 from comptoir.request.headers import speaks_401
-from comptoir.request.options import parse_options
 from comptoir.response.answer import Answer
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
 
@@ -21,18 +20,17 @@ class Describing:
 
     async def service(self, context: Context) -> Answer:
         """The sets at a service root (OData Protocol 4.01, section 11.1.1)."""
-        allow_options(parse_options(context.request.query), FORMATTING, "the service document")
+        allow_options(context.options, FORMATTING, "the service document")
         company_id, level = context.target.company_id, context.records.level
         body = service_document(self._model, self._base_url, company_id, level)
         return Answer(200, context.headers(), body)
 
     async def metadata(self, context: Context) -> Answer:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is liked better."""
-        options = parse_options(context.request.query)
-        allow_options(options, FORMATTING, "the metadata document")
-        headers = context.request.headers
+        allow_options(context.options, FORMATTING, "the metadata document")
+        headers, option = context.request.headers, context.options.format
         speaks = speaks_401(headers)
-        found = _readable(media_type(headers, MEDIA_TYPES, options.format), options.format, speaks)
+        found = _readable(media_type(headers, MEDIA_TYPES, option), option, speaks)
         version = csdl_version(found, speaks_401=bool(speaks))
         body = metadata_document(
             self._model,

@@ -9,12 +9,10 @@ import msgspec
 
 from comptoir.edm.primitive import Stored
 from comptoir.plan.expand import RelatedExpansion
-from comptoir.plan.read import Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import RelatedPlan, Row
 from comptoir.request.accept import Format
 from comptoir.request.options import continued, query_string
-from comptoir.response.records import Extra, Extras, RecordWriter
-from comptoir.response.shape import Nested
+from comptoir.response.records import Extra, Extras, Nested, RecordWriter
 from comptoir.service.context import Context, Runtime, record_writer
 
 BLOCK = 100

@@ -2,13 +2,13 @@
 
 from comptoir.auth import Scope, require
 from comptoir.edm.scalar import NO_GUID
-from comptoir.plan.pages import computed_now
+from comptoir.plan.pages import Bounds, computed_now
 from comptoir.plan.read import Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
-from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
+from comptoir.request.options import NO_OPTIONS
 from comptoir.response.answer import Answer, Header
 from comptoir.response.records import property_body, reference_body
-from comptoir.service.collections import EVERY, NONE, Collections, Subset
+from comptoir.service.collections import Collections
 from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
 from comptoir.service.places import row_of
 from comptoir.service.views import Views
@@ -27,20 +27,19 @@ class Records:
     async def read(self, context: Context) -> Answer:
         """The record, or 304 when the client has it already."""
         require(context.request.principal, Scope.RECORDS_READ)
-        options = parse_options(context.request.query)
-        if options is not NO_OPTIONS:
-            return await self._viewed(context, options)
+        if context.options is not NO_OPTIONS:
+            return await self._viewed(context)
         found = await self._found(context)
         if isinstance(found, Answer):
             return found
         body = context.records.record(self._base_url, context.company, found)
         return _answer(context, found, context.headers(), body)
 
-    async def _viewed(self, context: Context, options: QueryOptions) -> Answer:
+    async def _viewed(self, context: Context) -> Answer:
         """The record as `$select`, `$compute` and `$expand` show it."""
-        allow_options(options, VIEWING, "a single record")
-        computed = computed_now(self._views.computed(context, options))
-        view = self._views.of(context, options, computed)
+        allow_options(context.options, VIEWING, "a single record")
+        computed = computed_now(self._views.computed(context))
+        view = self._views.of(context, computed)
         found = await self._found(context, computed)
         if isinstance(found, Answer):
             return found
@@ -55,10 +54,10 @@ class Records:
             return await self.read(context)
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
-            return await self._collections.page(context, EVERY)
+            return await self._collections.page(context, Bounds(context.company))
         row = await row_of(context)
-        one = NONE if row is None else Subset(keys=(context.records.key(row),))
-        return await self._collections.page(context, one)
+        keys = () if row is None else (context.records.key(row),)
+        return await self._collections.page(context, Bounds(context.company, keys))
 
     async def reference(self, context: Context) -> Answer:
         """The address of the record (OData JSON Format 4.01, section 14)."""
@@ -78,8 +77,7 @@ class Records:
 
     async def _part(self, context: Context, what: str, *, raw: bool) -> Answer:
         require(context.request.principal, Scope.RECORDS_READ)
-        options = parse_options(context.request.query)
-        allow_options(options, frozenset() if raw else FORMATTING, what)
+        allow_options(context.options, frozenset() if raw else FORMATTING, what)
         held = context.target.property
         found = await self._found(context)
         if isinstance(found, Answer):
@@ -96,7 +94,7 @@ class Records:
 
     async def _plain(self, context: Context, what: str) -> Row | None:
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(parse_options(context.request.query), FORMATTING, what)
+        allow_options(context.options, FORMATTING, what)
         return await row_of(context)
 
     async def _found(self, context: Context, computed: Computed = ()) -> Row | Answer:

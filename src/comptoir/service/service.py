@@ -10,9 +10,9 @@ from comptoir.edm.model import Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Company, Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.request.accept import DEFAULT, Format, answer_format
+from comptoir.request.accept import DEFAULT, answer_format
 from comptoir.request.aliases import parse_aliases, resolve_key
-from comptoir.request.options import parse_options
+from comptoir.request.options import QueryOptions, parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.answer import Answer
 from comptoir.service.abilities import abilities
@@ -63,8 +63,9 @@ class Service:
     async def handle(self, request: Request) -> Answer:
         """Answer a request; raises `Refusal` for one that is not answered with success.
 
-        The checks come in this order: path, company, resource, method, Accept, access, scope,
-        options, media type, size, precondition, body, record, tag, values, uniqueness.
+        The checks come in this order: path, company, resource, method, syntax of the options,
+        Accept, access, scope, options, media type, size, precondition, body, record, tag, values,
+        uniqueness.
         """
         context, verb = await self._located(request)
         try:
@@ -82,7 +83,11 @@ class Service:
         return context, await self._writes.plan(context)
 
     async def _located(self, request: Request) -> tuple[Context, Verb]:
-        segments = self._segments(request)
+        segments: Sequence[Segment] = parse_path(request.path)
+        options = None
+        if "@" in request.path or "%40" in request.path:
+            options = parse_options(request.query)
+            segments = self._with_values(segments, options)
         company_id = company_of(segments)
         access, company = request.access, None
         if company_id is not None:
@@ -95,22 +100,23 @@ class Service:
         at_root = request.path.endswith("/")
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
-        form = DEFAULT if target.shape in FORMATS_OF_THEIR_OWN else _form(request)
+        if options is None:
+            # a fault of the path or the method is the better answer
+            options = parse_options(request.query)
+        form = DEFAULT
+        if target.shape not in FORMATS_OF_THEIR_OWN:
+            form = answer_format(request.headers, options.format)
         writer = record_writer(target.entity_set, form)
         if not target.entity_set.per_company and not target.hops:
             company = None
         reads: Reads = self._runtime.store
         if access is not None:
             reads = reads_of(self._runtime.store, request.method, access, company)
-        return Context(request, target, company, writer, reads), verb
+        return Context(request, target, company, options, writer, reads), verb
 
-    def _segments(self, request: Request) -> Sequence[Segment]:
-        """The path's segments, with the values of the aliases in their keys."""
-        segments: Sequence[Segment] = parse_path(request.path)
-        if "@" not in request.path and "%40" not in request.path:
-            return segments
-        limits = self._runtime.limits
-        aliases = parse_aliases(parse_options(request.query).aliases, limits)
+    def _with_values(self, segments: Sequence[Segment], options: QueryOptions) -> Sequence[Segment]:
+        """The segments, with values in place of the aliases in their keys."""
+        aliases = parse_aliases(options.aliases, self._runtime.limits)
         return [
             msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
             for each in segments
@@ -155,8 +161,3 @@ class Service:
 def _is_related(target: Target) -> bool:
     """Whether the path leads to a collection by navigation: records are created in their set."""
     return bool(target.hops) and target.shape is Shape.COLLECTION
-
-
-def _form(request: Request) -> Format:
-    option = parse_options(request.query).format if request.query else None
-    return answer_format(request.headers, option)

@@ -13,7 +13,6 @@ from comptoir.plan.read import Row
 from comptoir.request.options import continued
 from comptoir.response.answer import Answer, Header, Pieces
 from comptoir.response.collections import CollectionWriter
-from comptoir.service.context import Request
 from comptoir.service.expanding import Expanding
 from comptoir.store.turns import Slices
 
@@ -124,19 +123,22 @@ async def gathered(slices: Slices, size: int) -> Slices:
 
 
 class Following:
-    """Cuts the records of a page at its size, and tells the link to what follows it."""
+    """Cuts the records of a page at its size, and makes the link to the next page.
+
+    `address` is the URL of the collection, and `query` the query string of the page.
+    """
 
     def __init__(
         self,
-        base_url: str,
-        request: Request,
+        address: str,
+        query: str,
         page: Paged,
         delta: Delta | None = None,
         token: str | None = None,
     ) -> None:
         self.link: str | None = None
-        self._address = f"{base_url}{request.path}"
-        self._query = request.query
+        self._address = address
+        self._query = query
         self._page = page
         self._delta = delta
         self._tokens = () if token is None else (("$deltatoken", token),)

@@ -1,12 +1,24 @@
 """Writing records: each write is one unit of work."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from hashlib import sha256
+from uuid import UUID, uuid5
 
 from comptoir.auth import Scope, require
-from comptoir.errors import ENTITY_CHANGED, NOT_IMPLEMENTED, PRECONDITION_REQUIRED, Refusal
+from comptoir.edm.temporal import instant
+from comptoir.errors import (
+    ENTITY_CHANGED,
+    NOT_IMPLEMENTED,
+    PRECONDITION_REQUIRED,
+    REPEAT_UNTRACKED,
+    Refusal,
+)
 from comptoir.plan.write import (
     CreatePlan,
     DeletePlan,
+    Repeat,
     UpdatePlan,
     WritePlan,
     bind_create,
@@ -16,15 +28,14 @@ from comptoir.plan.write import (
 from comptoir.request.access import TOKEN
 from comptoir.request.headers import EntityTags, Headers, entity_tags, names_protocol
 from comptoir.request.media import require_json
-from comptoir.request.options import NO_OPTIONS, QueryOptions, parse_options
+from comptoir.request.options import NO_OPTIONS
 from comptoir.request.payload import parse_object, tag_within
 from comptoir.request.preferences import MINIMAL, preferences
-from comptoir.request.repeatability import RESULT
+from comptoir.request.repeatability import FIRST_SENT, RESULT, rejected, repeatability
 from comptoir.response.answer import Answer, Header
 from comptoir.response.etag import opaque_tag
 from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
 from comptoir.service.places import key_of, sought_by
-from comptoir.service.repeats import Repeats, repeatable_key
 from comptoir.service.views import Views
 from comptoir.store.change import Written
 
@@ -34,6 +45,52 @@ WRITING = tuple(_NAMES)
 """The methods that write."""
 
 Planner = Callable[[Context], Awaitable[WritePlan]]
+
+
+SKEW = timedelta(minutes=5)
+"""By how much a client's clock may be fast."""
+
+_MEANT = (b"if-match", b"if-none-match")
+"""The headers that take part in the meaning of a write."""
+
+
+class Repeats:
+    """Reads the headers of repeatable writes: a write is recognized for the time of a window."""
+
+    def __init__(self, window_seconds: float) -> None:
+        self._window = timedelta(seconds=window_seconds)
+
+    def of(self, context: Context, content: bytes) -> Repeat | None:
+        """The ids and the digest of a write with this body; None for one that is not repeatable.
+
+        Raises `Refusal`: 400 for invalid headers, 412 for a request that was first sent before the
+        window, or in the future.
+        """
+        request = context.request
+        sent = repeatability(request.headers)
+        if sent is None:
+            return None
+        now = datetime.now(UTC)
+        if not now - self._window <= sent.first_sent <= now + SKEW:
+            raise rejected(
+                REPEAT_UNTRACKED,
+                f"{FIRST_SENT} must lie within the last {self._window.total_seconds():g} seconds; "
+                f"now it is {format_datetime(now, usegmt=True)}. Find out whether the request "
+                "was done, and send it as a new one if not.",
+                FIRST_SENT,
+            )
+        digest = sha256()
+        headers = [request.headers.get(name, b"") for name in _MEANT]
+        address = f"{request.method} {request.path}?{request.query}".encode()
+        for part in (address, *headers, content):
+            digest.update(b"%d:" % len(part) + part)
+        return Repeat(
+            sent.request_id,
+            sent.client_id,
+            digest.hexdigest(),
+            instant(now),
+            instant(now - self._window - SKEW),
+        )
 
 
 class Writes:
@@ -59,13 +116,13 @@ class Writes:
     async def plan(self, context: Context) -> WritePlan:
         """What a request asks to be written; raises `Refusal` for all that needs no record."""
         require(context.request.principal, Scope.RECORDS_WRITE)
-        options = parse_options(context.request.query)
-        if options is not NO_OPTIONS:
-            self._shape(context, options)
+        if context.options is not NO_OPTIONS:
+            self._shape(context)
         return await self._planners[context.request.method](context)
 
-    def _shape(self, context: Context, options: QueryOptions) -> None:
-        """Let the answer show of the record what `$select` says (OData Protocol 4.01, 11.4)."""
+    def _shape(self, context: Context) -> None:
+        """Apply `$select` to the record in the answer (OData Protocol 4.01, section 11.4)."""
+        options = context.options
         what = _NAMES[context.request.method]
         if context.request.method == "DELETE":
             refuse_options(options, what)
@@ -76,7 +133,7 @@ class Writes:
                 target="$expand",
             )
         allow_options(options, VIEWING, what)
-        context.records = self._views.of(context, options).records
+        context.records = self._views.of(context).records
 
     def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
         """The answer to a request that was planned and done.
@@ -202,3 +259,12 @@ def _excludes_any(if_none_match: EntityTags | None) -> bool:
 
 def _precondition_required(message: str) -> Refusal:
     return Refusal(PRECONDITION_REQUIRED, message, target="If-Match")
+
+
+def repeatable_key(context: Context, repeat: Repeat) -> str:
+    """The key of a record that a repeatable write creates: the same for each repeat.
+
+    So the requests of an atomic group that go to the new record are the same as well.
+    """
+    name = "\n".join((context.request.principal.subject, repeat.client_id, repeat.request_id))
+    return str(uuid5(UUID(context.under().id), name))

@@ -7,7 +7,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.expressions.slots import padded
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import RelatedPlan
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.levels import Level

@@ -8,8 +8,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Statement
@@ -53,17 +52,11 @@ class Reads(Protocol):
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         """One record, None when there is none."""
 
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
-        """The records of a page, in slices small enough for the event loop."""
+    def page(self, plan: PagePlan | PipelinePlan, patience: Patience = unlimited) -> Slices:
+        """The rows of a page, in slices small enough for the event loop."""
 
-    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
-        """How many records a condition holds for."""
-
-    def results(self, plan: PipelinePlan, patience: Patience = unlimited) -> Slices:
-        """The rows of a page of a pipeline's result, in slices small enough for the event loop."""
-
-    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
-        """How many rows a pipeline's result has."""
+    async def count(self, plan: CountPlan | PipelineCount, patience: Patience = unlimited) -> int:
+        """The number of records that match, or of rows in a pipeline's result."""
 
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
         """The records to which navigation leads, those of one value together and in order."""

@@ -9,8 +9,7 @@ from typing_extensions import override
 from comptoir.edm.model import EntitySet
 from comptoir.edm.primitive import Stored
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Row
-from comptoir.plan.related import RelatedPlan
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.target import Company
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
@@ -20,6 +19,9 @@ from comptoir.store.turns import Slices, Turns
 
 Searched = Callable[[Company, EntitySet], Awaitable[None]]
 """Takes note of a search, before it is run."""
+
+
+_Searching = PagePlan | CountPlan | PipelinePlan | PipelineCount
 
 
 class Reading(Protocol):
@@ -57,8 +59,10 @@ class StatementReads(Reads):
         return rows[0] if rows else None
 
     @override
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
-        if plan.where.searches:
+    def page(self, plan: PagePlan | PipelinePlan, patience: Patience = unlimited) -> Slices:
+        if isinstance(plan, PipelinePlan):
+            return self._results(plan, patience)
+        if plan.searches:
             return self._search(plan, patience)
         return self._reader.page(plan, patience)
 
@@ -69,31 +73,20 @@ class StatementReads(Reads):
                 yield rows
 
     @override
-    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
-        rows = await self._found(plan, self._statements.reads.count(plan), patience)
+    async def count(self, plan: CountPlan | PipelineCount, patience: Patience = unlimited) -> int:
+        if isinstance(plan, PipelineCount):
+            query = self._statements.pipelines.count(plan)
+        else:
+            query = self._statements.reads.count(plan)
+        rows = await self._found(plan, query, patience)
         return int(rows[0][0])
 
-    @override
-    async def results(self, plan: PipelinePlan, patience: Patience = unlimited) -> Slices:
-        rows = await self._made(plan, self._statements.pipelines.page(plan), patience)
+    async def _results(self, plan: PipelinePlan, patience: Patience) -> Slices:
+        # all at once: each slice would compute the whole result
+        rows = await self._found(plan, self._statements.pipelines.page(plan), patience)
         async with aclosing(self._reader.turns.sliced(rows)) as slices:
             async for some in slices:
                 yield some
-
-    @override
-    async def result_count(self, plan: PipelineCount, patience: Patience = unlimited) -> int:
-        rows = await self._made(plan, self._statements.pipelines.count(plan), patience)
-        return int(rows[0][0])
-
-    async def _made(
-        self, plan: PipelinePlan | PipelineCount, query: Query, patience: Patience
-    ) -> list[Row]:
-        """The rows that a pipeline makes, which are made once: no slice would be cheaper."""
-        if not plan.pipeline.searches:
-            return await self._reader.rows(query, patience)
-        if plan.company is not None:
-            await self._searched(plan.company, plan.pipeline.entity_set)
-        return await self._reader.long_rows(query, patience)
 
     @override
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
@@ -126,15 +119,13 @@ class StatementReads(Reads):
         rows = await self._reader.rows(query, patience)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
-    ) -> list[Row]:
-        if not plan.where.searches:
+    async def _found(self, plan: _Searching, query: Query, patience: Patience) -> list[Row]:
+        if not plan.searches:
             return await self._reader.rows(query, patience)
         await self._note_search(plan)
         return await self._reader.long_rows(query, patience)
 
-    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+    async def _note_search(self, plan: _Searching) -> None:
         if plan.company is not None:
             await self._searched(plan.company, plan.entity_set)
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from comptoir.config import Settings
 from comptoir.errors import (
     BAD_REQUEST,
@@ -55,12 +57,27 @@ _BATCH = "$batch"
 _OF_PARTS_ALONE = (b"if-match", b"if-none-match")
 
 
-def names_batch(path: str) -> bool:
-    """Whether a path below the base path is that of a batch: at one of the two service roots."""
-    segments = path.removeprefix("/").split("/")
-    if unquote(segments[-1]) != _BATCH:
-        return False
-    return len(segments) == 1 or (len(segments) == 2 and company_of(parse_path(path)) is not None)
+class BatchRoot(msgspec.Struct, frozen=True):
+    """The service root of a batch: its path below the base path, and the company's id in it."""
+
+    path: str
+    company_id: str | None
+
+
+def batch_root(path: str) -> BatchRoot | None:
+    """The service root of the batch that a path below the base path names; None if it names none.
+
+    Raises `Refusal` (400) for a malformed path.
+    """
+    root, _, last = path.rpartition("/")
+    if unquote(last) != _BATCH:
+        return None
+    if not root:
+        return BatchRoot("", None)
+    if "/" in root.removeprefix("/"):
+        return None
+    company_id = company_of(parse_path(path))
+    return None if company_id is None else BatchRoot(root, company_id)
 
 
 class Batches:
@@ -73,15 +90,14 @@ class Batches:
         listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
         self._own_urls = frozenset({settings.base_url, listening})
 
-    async def answer(self, request: Request, exchange: Exchange) -> Answer:
-        """Answer a request whose path names a batch; raises `Refusal` when nothing of it is done.
+    async def answer(self, request: Request, root: BatchRoot, exchange: Exchange) -> Answer:
+        """Answer a batch; raises `Refusal` when none of its requests is run.
 
         The checks come in this order: company, method, media type, Accept, headers, size, body.
         """
-        company_id = company_of(parse_path(request.path))
-        if company_id is not None:
-            # its parts are asked for it on their own
-            await self._service.company(request.principal, company_id, may_lag=True)
+        if root.company_id is not None:
+            # each request of the batch checks its company again
+            await self._service.company(request.principal, root.company_id, may_lag=True)
         if request.method != "POST":
             raise Refusal(
                 METHOD_NOT_ALLOWED,
@@ -92,7 +108,7 @@ class Batches:
         answered_as = _answered_as(request, sent_as)
         _check_headers(request.headers)
         repeatable = _is_repeatable(request.headers, self._limits.requests)
-        batch = await self._batch(request, sent_as)
+        batch = await self._batch(request, root, sent_as)
         _check_authorization(request.headers, batch)
         course = Course.of_documents if sent_as == JSON else Course.of_multipart
         wishes = preferences(request.headers)
@@ -105,15 +121,15 @@ class Batches:
             headers.append((RESULT.lower().encode(), b"accepted"))
         return await _written(run.replies(batch), headers, answered_as, nested=sent_as == MULTIPART)
 
-    async def _batch(self, request: Request, sent_as: str) -> Batch:
+    async def _batch(self, request: Request, root: BatchRoot, sent_as: str) -> Batch:
         body = await request.read_body()
-        roots = self._roots(request)
+        roots = self._roots(request, root)
         if sent_as == JSON:
             return parse_documents(body, self._limits, roots)
         boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
         return parse_multipart(body, boundary, self._limits, roots)
 
-    def _roots(self, request: Request) -> Roots:
+    def _roots(self, request: Request, root: BatchRoot) -> Roots:
         origins = {origin(url) for url in self._own_urls}
         # the name by which the client reaches the service: good enough to recognise its own URLs
         # by, while links are never made of it
@@ -122,8 +138,7 @@ class Batches:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
         paths = {urlsplit(url).path.rstrip("/") for url in self._own_urls}
         base_paths = sorted({self._settings.base_path, *paths}, key=len, reverse=True)
-        root = request.path.rpartition("/")[0]
-        return Roots(frozenset(origins), tuple(base_paths), root)
+        return Roots(frozenset(origins), tuple(base_paths), root.path)
 
 
 async def _written(

@@ -103,6 +103,16 @@ class PipelinePlan(msgspec.Struct, frozen=True):
     limit: int
     skip: int
 
+    @property
+    def entity_set(self) -> EntitySet:
+        """The set of the records."""
+        return self.pipeline.entity_set
+
+    @property
+    def searches(self) -> bool:
+        """Whether a stage searches, which takes its time whatever it finds."""
+        return self.pipeline.searches
+
     def seek_behind(self, row: Row) -> Seek:
         """The values of a row that a page which continues behind it seeks."""
         return row[len(row) - len(self.pipeline.order) :]
@@ -115,3 +125,13 @@ class PipelineCount(msgspec.Struct, frozen=True):
     company: Company | None
     keys: tuple[Stored, ...] | None
     within: Within
+
+    @property
+    def entity_set(self) -> EntitySet:
+        """The set of the records."""
+        return self.pipeline.entity_set
+
+    @property
+    def searches(self) -> bool:
+        """Whether a stage searches, which takes its time whatever it finds."""
+        return self.pipeline.searches
