@@ -18,7 +18,7 @@ from support.groups import Part, request_of
 from support.office import Company
 from support.service import Service as InProcess
 
-COUNT = 40
+COUNT = 15
 AGENTS = "shippingAgentsExt"
 
 

@@ -43,10 +43,10 @@ def persons(first: int, count: int, city: str) -> list[Row]:
     ]
 
 
-def statements_of(company: Company, rows: list[Row]) -> int:
-    """How many statements a load takes."""
+def statements_of(company: Company, resource: str, rows: list[Row]) -> int:
+    """The number of statements of a load."""
     with traced() as statements:
-        company.load("contactsExt", *rows)
+        company.load(resource, *rows)
     return len(statements)
 
 
@@ -58,13 +58,33 @@ def test_a_load_takes_no_more_statements_for_many_rows_than_for_some(company: Co
     company.load("contactsExt", *firms)
 
     for city in ("", "Bonn"):
-        few = statements_of(company, persons(0, 60, city))
-        assert statements_of(company, persons(60, 500, city)) <= few
+        few = statements_of(company, "contactsExt", persons(0, 60, city))
+        assert statements_of(company, "contactsExt", persons(60, 500, city)) <= few
     found = company.listed("contactsExt", {"$filter": "city eq 'Bonn'"})
     assert len(found) == 560
     assert {(each["companyNumber"], each["companyName"]) for each in found} == {
         (f"F{number}", f"Firm {number}") for number in range(FIRMS)
     }
+
+
+def test_rows_that_change_in_different_columns_share_statements(company: Company) -> None:
+    def units(count: int, text: str) -> list[Row]:
+        """Units of which every second one has a text as its name, the others as their code."""
+        columns = ("displayName", "internationalStandardCode")
+        return [
+            {
+                "code": f"U{at}",
+                "displayName": "",
+                "internationalStandardCode": "",
+                columns[at % 2]: text,
+            }
+            for at in range(count)
+        ]
+
+    company.load("unitsOfMeasureExt", *units(500, "A"))
+
+    few = statements_of(company, "unitsOfMeasureExt", units(100, "B"))
+    assert statements_of(company, "unitsOfMeasureExt", units(500, "C")) <= few
 
 
 def test_a_load_needs_no_right_to_make_temporary_tables(
