@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from uuid import uuid4
 
-from comptoir.app import open_store, token_issuer
-from comptoir.auth import Scope
+from comptoir.app import open_store
+from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.target import Company

@@ -3,7 +3,7 @@
 It is what group commit is compared with; nothing but the size of the writer's group differs.
 """
 
-from comptoir.cli import main
+from comptoir.cli.main import main
 from comptoir.store import submission
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import comptoir
-from comptoir.app import Application, token_issuer
-from comptoir.auth import Scope
+from comptoir.app import Application
+from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.quickstart import sample_company_id
 from comptoir.config import Settings

@@ -23,8 +23,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import DefaultClause
 
 from comptoir.catalog import MODEL
-from comptoir.store.schema import alembic_config, revisions
-from comptoir.store.sqlite.migrating import locked, migrate_file
+from comptoir.store.schema import revisions
+from comptoir.store.sqlite.migrating import migrate_file
+from comptoir.store.sqlite.upgrading import locked
+from comptoir.store.upgrading import alembic_config
 
 
 def main() -> None:

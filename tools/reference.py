@@ -24,10 +24,10 @@ from reference_pages import (
     undocumented_commands,
 )
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
-from typer.main import get_command
 
 from comptoir.catalog import MODEL
-from comptoir.cli.main import app
+from comptoir.cli.help import Group
+from comptoir.cli.main import command_line
 from comptoir.config import HELP
 from comptoir.errors import ERROR_TABLE
 
@@ -40,10 +40,7 @@ ClickParameter = TyperArgument | TyperOption
 
 def commands() -> Iterator[Command]:
     """Every command that can be run, with those of groups, and first the command itself."""
-    root = get_command(app)
-    if not isinstance(root, TyperGroup):
-        raise TypeError("comptoir has no subcommands")
-    yield from _walk(root, "comptoir")
+    yield from _walk(command_line(), "comptoir")
 
 
 def _walk(command: ClickCommand, name: str) -> Iterator[Command]:
@@ -56,9 +53,9 @@ def _walk(command: ClickCommand, name: str) -> Iterator[Command]:
     help_text = " ".join((command.help or "").replace("\b", "").split())
     if not isinstance(command, TyperGroup) or parameters:
         yield Command(name, help_text, parameters)
-    if isinstance(command, TyperGroup):
-        for inner, each in command.commands.items():
-            if isinstance(each, TyperGroup | TyperCommand) and not each.hidden:
+    if isinstance(command, Group):
+        for inner, each in command.subcommands():
+            if not each.hidden:
                 yield from _walk(each, f"{name} {inner}")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from comptoir.auth import Authenticator, TokenIssuer, TokenVerifier, load_keys
+from comptoir.auth import Authenticator, TokenVerifier, load_keys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Model
@@ -24,9 +24,7 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.http.server import bound_requests
 from comptoir.service import Service
-from comptoir.store.postgres.replica import Noted
-from comptoir.store.postgres.store import PostgresStore
-from comptoir.store.protocol import Store
+from comptoir.store.protocol import Noted, Store
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermark_file import WatermarkFile, WatermarkKeeper
@@ -41,14 +39,10 @@ def open_store(settings: Settings, model: Model = MODEL, noted: Noted = lambda _
     `noted` hears of reads that a replica may answer.
     """
     if is_postgres(settings.database):
+        from comptoir.store.postgres.store import PostgresStore  # noqa: PLC0415 - brings asyncpg
+
         return PostgresStore(settings, model, noted)
     return SqliteStore(settings, model)
-
-
-def token_issuer(settings: Settings) -> TokenIssuer:
-    """What signs tokens, with a key that is made on first use."""
-    keys = load_keys(Path(settings.keys))
-    return TokenIssuer(keys.signing, settings.token_issuer, settings.token_audience)
 
 
 class Application:
@@ -105,8 +99,7 @@ class Application:
         await self.start()
         descriptors = DescriptorWatch()
         descriptors.start()
-        # what is there by now stays: it need not be gone through whenever garbage is collected
-        gc.collect()
+        # modules, model and statements stay: the garbage collector need not visit them again
         gc.freeze()
         await send({"type": "lifespan.startup.complete"})
         await receive()

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
-from typer.main import get_command
 
-from comptoir.cli.main import app
+from comptoir.cli.help import Group, summary
+from comptoir.cli.main import SUBCOMMANDS, command_line
 from support.command import Command
 
 
@@ -15,12 +15,12 @@ def walked(held: object, *path: str) -> Iterator[tuple[tuple[str, ...], TyperCom
     """Every command and group with the words that call it."""
     assert isinstance(held, TyperCommand | TyperGroup)
     yield path, held
-    if isinstance(held, TyperGroup):
-        for name, each in held.commands.items():
+    if isinstance(held, Group):
+        for name, each in held.subcommands():
             yield from walked(each, *path, name)
 
 
-COMMANDS = dict(walked(get_command(app)))
+COMMANDS = dict(walked(command_line()))
 
 
 def texts(held: TyperCommand | TyperGroup) -> Iterator[str]:
@@ -31,8 +31,8 @@ def texts(held: TyperCommand | TyperGroup) -> Iterator[str]:
         yield each.help or ""
         yield from each.opts if isinstance(each, TyperOption) else [each.metavar or ""]
         yield str(each.envvar or "")
-    if isinstance(held, TyperGroup):
-        for name, inner in held.commands.items():
+    if isinstance(held, Group):
+        for name, inner in held.subcommands():
             yield name
             yield (inner.help or "").partition("\n\n")[0]
 
@@ -57,3 +57,38 @@ def test_a_wide_terminal_has_descriptions_beside_and_a_narrow_one_below(command:
     below = replace(command, columns=40).done("token", "--help").out
     assert "  --company GUID    A company that the token reaches;" in beside
     assert "  --company GUID\n      A company that the token reaches;\n" in below
+
+
+def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help() -> None:
+    listed = {(name,): line for name, (_, line) in SUBCOMMANDS.items()}
+    assert listed == {path: summary(COMMANDS[path]) for path in COMMANDS if len(path) == 1}
+
+
+@pytest.mark.parametrize("path", [(), ("company",)], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help_and_fails(
+    path: tuple[str, ...], command: Command
+) -> None:
+    result = command.here(*path)
+    assert result.status == 2
+    assert result.err == ""
+    assert result.out == command.done(*path, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("comptoir to", ["token"]),
+        ("comptoir company ", ["create", "list", "renew"]),
+        ("comptoir token --s", ["--scope", "--subject"]),
+        ("comptoir sample --size ", ["small", "medium", "large"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_values(
+    typed: str, expected: list[str], command: Command
+) -> None:
+    given = [
+        f"COMP_WORDS={typed}",
+        f"COMP_CWORD={typed.count(' ')}",
+        "_COMPTOIR_COMPLETE=complete_bash",
+    ]
+    assert command.run(through=["env", *given]).out.split() == expected

@@ -44,6 +44,7 @@ IMPORTED_ONLY_BY = {
     "alembic": {"store"},
 }
 PRINTING = {"cli"}
+IMPORTING = {"import_module", "__import__", "resolve_name"}
 GENERATED = f"{PACKAGE}.store.migrations.versions"
 
 REGISTRY = re.compile(
@@ -197,17 +198,38 @@ def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
         )
 
 
-def nested_imports(source: Source) -> Iterator[Violation]:
-    """No import inside a function: it hides a dependency, and often a cycle."""
-    for name, function in functions_of(source.tree):
-        for node in ast.walk(function):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                yield Violation(
-                    source.path,
-                    node.lineno,
-                    f"{source.name}:{name}",
-                    f"import inside the function {name}: move it to the top of the module",
-                )
+def late_imports(source: Source) -> Iterator[Violation]:
+    """Imports are at the top of a module; the few places that import later are listed.
+
+    An import inside a function hides a dependency, and often a cycle; so does one by a name.
+    """
+    owner = _innermost_functions(source)
+    for node in ast.walk(source.tree):
+        function = owner.get(id(node))
+        if isinstance(node, ast.Call):
+            is_late = _last_name(node.func) in IMPORTING
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            is_late = function is not None
+        else:
+            continue
+        if is_late:
+            yield Violation(
+                source.path,
+                node.lineno,
+                f"{source.name}:{function or '<module>'}",
+                f"import inside the function {function} or by a name: move it to the top of the "
+                "module, or, if a plain start does without it, add the place and its reason to "
+                "LATE_IMPORTS in test_house.py",
+            )
+
+
+def _innermost_functions(source: Source) -> dict[int, str]:
+    """The function of each node that is in one."""
+    return {
+        id(node): name
+        for name, function in functions_of(source.tree)
+        for node in ast.walk(function)
+    }
 
 
 def type_checking(source: Source) -> Iterator[Violation]:
@@ -282,11 +304,7 @@ def prints(source: Source) -> Iterator[Violation]:
 
 def blind_excepts(source: Source) -> Iterator[Violation]:
     """What is caught is named; the few places that must catch everything are listed."""
-    owner = {
-        id(node): name
-        for name, function in functions_of(source.tree)
-        for node in ast.walk(function)
-    }
+    owner = _innermost_functions(source)
     for node in ast.walk(source.tree):
         if _is_blind(node):
             yield Violation(

@@ -12,7 +12,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.migrate import migrate
-from comptoir.store.schema import is_declared
+from comptoir.store.upgrading import declared_schema, is_declared
 from support.databases import FreshDatabase, in_database
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
@@ -24,7 +24,7 @@ def differences(url: str, model: Model) -> list[object]:
         context = MigrationContext.configure(
             connection, opts={"compare_type": True, "include_name": is_declared}
         )
-        found: list[object] = compare_metadata(context, build_tables(model).metadata)
+        found: list[object] = compare_metadata(context, declared_schema(model))
         return found
 
     return in_database(url, compared)

@@ -18,7 +18,8 @@ from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.store.migrate import make_ready, migrate
 from comptoir.store.postgres.migrating import LOCK
-from comptoir.store.schema import LIKENESS_INDEX, alembic_config, revisions, state_of
+from comptoir.store.schema import LIKENESS_INDEX, revisions, state_of
+from comptoir.store.upgrading import alembic_config
 from comptoir.store.urls import is_postgres, shown
 from support.databases import in_database, run_sql
 from support.postgres import Databases, name_of

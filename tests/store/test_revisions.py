@@ -2,15 +2,26 @@
 
 from itertools import pairwise
 
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migrate import migrate
-from comptoir.store.schema import revisions, state_of
+from comptoir.store.schema import Revisions, revisions, state_of
+from comptoir.store.upgrading import alembic_config
 from support.databases import in_database
 
 ROUTINES = ("0004", "bcafb2e8471b7553f229c14e4d1fe6cf4f43291274d9a7f5dd2bcffc983b1df4")
 """The last revision that came with other routines, and their digest with this Unicode."""
 UNICODE = "14.0.0"
+
+
+def test_the_revisions_are_those_that_alembic_finds() -> None:
+    with create_engine("sqlite://").connect() as connection:
+        scripts = ScriptDirectory.from_config(alembic_config(connection, MODEL))
+    found = {each.revision: each.module.serves for each in scripts.walk_revisions()}
+    assert revisions() == Revisions(scripts.get_current_head() or "", found)
 
 
 def test_every_revision_serves_the_programs_of_a_known_revision_that_is_not_later() -> None:

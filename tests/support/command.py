@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 from unittest.mock import patch
 
-from comptoir.cli import main
+from comptoir.cli.main import main
 from comptoir.store.sqlite.connection import database_path
 from support.starting import Process
 

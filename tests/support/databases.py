@@ -19,12 +19,11 @@ from sqlalchemy import Connection, text
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.sql.tables import build_tables
 from comptoir.store.migrate import migrate
 from comptoir.store.postgres.migrating import opened
-from comptoir.store.schema import is_declared
 from comptoir.store.sqlite.connection import database_path
-from comptoir.store.sqlite.migrating import locked
+from comptoir.store.sqlite.upgrading import locked
+from comptoir.store.upgrading import declared_schema, is_declared
 from comptoir.store.urls import is_postgres
 from support.postgres import Databases
 
@@ -151,7 +150,7 @@ def _complete(connection: Connection, model: Model) -> None:
     context = MigrationContext.configure(
         connection, opts={"render_as_batch": True, "include_name": is_declared}
     )
-    script = produce_migrations(context, build_tables(model).metadata)
+    script = produce_migrations(context, declared_schema(model))
     assert script.upgrade_ops is not None
     _invoke(Operations(context), script.upgrade_ops)
 

@@ -16,15 +16,20 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
+from comptoir.cli.main import SUBCOMMANDS
+
 STREAMS = 3
 
 IMPORTED = (
-    "comptoir.cli",
+    *(target.partition(":")[0] for target, _ in SUBCOMMANDS.values()),
+    "comptoir.cli.quickstart",
+    "comptoir.store.postgres.store",
+    "comptoir.store.sqlite.upgrading",
     "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
 )
-"""What the command has imported by the time it serves."""
+"""What a command may import."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from comptoir.auth.authenticator import Authenticator
 from comptoir.auth.keys import KeyRing, VerificationKey, load_keys
 from comptoir.auth.principal import Principal, Scope, require, scope_names
-from comptoir.auth.tokens import Clock, TokenIssuer, TokenVerifier, VerifiedToken
+from comptoir.auth.tokens import Clock, TokenIssuer, TokenVerifier, VerifiedToken, token_issuer
 
 __all__ = [
     "Authenticator",
@@ -18,4 +18,5 @@ __all__ = [
     "load_keys",
     "require",
     "scope_names",
+    "token_issuer",
 ]

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import msgspec
@@ -14,8 +15,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from comptoir.auth.challenge import invalid_token
 from comptoir.auth.claims import Claims
-from comptoir.auth.keys import VerificationKey
+from comptoir.auth.keys import VerificationKey, load_keys
 from comptoir.auth.principal import Principal, Scope, scope_names
+from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 
 ASYMMETRIC_ALGORITHMS = (
@@ -84,6 +86,12 @@ class TokenIssuer:
         header = {"alg": _SIGNING_ALGORITHM, "kid": self._kid, "typ": _JOSE_TYPE}
         payload = msgspec.json.encode(claims)
         return jws.serialize_compact(header, payload, self._key, registry=self._registry)
+
+
+def token_issuer(settings: Settings) -> TokenIssuer:
+    """Return the issuer of the service's own tokens; its key is created on first use."""
+    keys = load_keys(Path(settings.keys))
+    return TokenIssuer(keys.signing, settings.token_issuer, settings.token_audience)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,1 @@
-"""The `comptoir` command: one file per subcommand, found and assembled here."""
-
-from comptoir.cli.main import main
-
-__all__ = ["main"]
+"""The `comptoir` command: a module for each subcommand, which is imported when it is called."""

@@ -14,7 +14,6 @@ import typer
 from comptoir.cli import options
 from comptoir.cli.running import (
     database_settings,
-    guid,
     known_company,
     need_database,
     opened,
@@ -60,7 +59,7 @@ def changes(
     With `--follow`, a renewal of the company ends the command with an error.
     """
     settings = database_settings(database, config)
-    company_id = guid(company)
+    company_id = options.guid(company)
     need_database(settings)
     try:
         run(lambda: _print_changes(settings, company_id, since, follow=follow))

@@ -16,7 +16,6 @@ from comptoir.cli.help import Command, Group
 from comptoir.cli.report import bar, warn
 from comptoir.cli.running import (
     database_settings,
-    guid,
     known_company,
     need_database,
     no_company,
@@ -44,7 +43,7 @@ app = typer.Typer(
     help="Make, list, renew and delete companies. Every record belongs to one.",
     cls=Group,
     rich_markup_mode=None,
-    no_args_is_help=True,
+    add_completion=False,
 )
 
 
@@ -64,7 +63,7 @@ def create(
     """Make a company, and print its id on a line of its own. Makes a new database as well."""
     settings = database_settings(database, config)
     checked_name(name)
-    wanted = guid(company_id) if company_id is not None else str(uuid4())
+    wanted = options.guid(company_id) if company_id is not None else str(uuid4())
     make_ready(settings, MODEL)
     run(lambda: _create(settings, wanted, name))
     typer.echo(f"{name}\n{wanted}")
@@ -102,7 +101,7 @@ def renew(
     match other contents. Records and the change log stay as they are. Services may be running.
     """
     settings = database_settings(database, config)
-    wanted = list(dict.fromkeys([guid(each) for each in company_ids or ()]))
+    wanted = list(dict.fromkeys([options.guid(each) for each in company_ids or ()]))
     if bool(wanted) == every:
         raise OperatorError("name the companies to renew by their ids, or all of them by --all.")
     need_database(settings)

@@ -11,7 +11,6 @@ from comptoir.cli.company import all_companies
 from comptoir.cli.report import bar, tell_copy
 from comptoir.cli.running import (
     database_settings,
-    guid,
     known_company,
     need_database,
     opened,
@@ -70,7 +69,7 @@ def copy(
     give the command again until it ends well.
     """
     here, there = (database_settings(each, config) for each in (source, target))
-    wanted = list(dict.fromkeys([guid(each) for each in company or ()]))
+    wanted = list(dict.fromkeys([options.guid(each) for each in company or ()]))
     if here.database == there.database:
         raise OperatorError("the source and the target are the same. Name another one with --to.")
     for settings in (here, there):

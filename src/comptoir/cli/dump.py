@@ -10,7 +10,6 @@ from comptoir.cli import options
 from comptoir.cli.report import bar
 from comptoir.cli.running import (
     database_settings,
-    guid,
     known_company,
     need_database,
     opened,
@@ -47,7 +46,7 @@ def dump(
     company gives equal records. A kind without records gets no file, and no file is overwritten.
     """
     settings = database_settings(database, config)
-    company_id = guid(company)
+    company_id = options.guid(company)
     need_database(settings)
     run(lambda: _dump(settings, company_id, folder, form, with_secrets=with_secrets))
 

@@ -1,88 +1,259 @@
-"""Help texts that fit the terminal: they wrap between words, at any width."""
+"""Commands whose help fits the terminal: its lines wrap between words, at any width."""
 
+import gc
 import shutil
 from collections.abc import Iterator, Sequence
+from pkgutil import resolve_name
 from textwrap import wrap
+from typing import TypeGuard
 
 import typer
-from typer._click.formatting import HelpFormatter
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
 from typing_extensions import override
 
+from comptoir.cli import interrupt
+
 WIDEST = 100
-"""The longest line of a help text, however wide the terminal is."""
+"""The longest line of a help text, in characters."""
+
+USAGE_ERROR = 2
+"""The exit status after a call without a subcommand."""
 
 _TWO_COLUMNS = 72
-"""The least width at which a description stands beside what it describes."""
+"""The least width for a description to be beside what it describes."""
+
+_USAGE_ROOM = 20
+"""The least room for the arguments on the line that names the command."""
+
+_Rows = Sequence[tuple[str, str]]
+_Parsed = tuple[str | None, TyperCommand | TyperGroup | None, list[str]]
 
 
-class _Formatter(HelpFormatter):
-    """Writes help without cutting a word: one that is too long has a line to itself."""
+class _Page:
+    """A help text; it never cuts a word: a longer one has a line to itself."""
 
-    def __init__(
-        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
-    ) -> None:
-        columns = shutil.get_terminal_size().columns
-        super().__init__(indent_increment, width or min(columns, WIDEST), max_width)
+    def __init__(self) -> None:
+        self._width = min(shutil.get_terminal_size().columns, WIDEST)
+        self._lines: list[str] = []
 
-    @override
-    def write_text(self, text: str) -> None:
-        lines = [line for each in _paragraphs(text) for line in ["", *self._wrapped(each)]]
-        self._write_lines(lines[1:])
+    def __str__(self) -> str:
+        return "\n".join(line.rstrip() for line in self._lines)
 
-    @override
-    def write_dl(
-        self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
-    ) -> None:
-        beside = max((len(term) for term, _ in rows), default=0) + col_spacing
-        if self.width < _TWO_COLUMNS:
+    def usage(self, path: str, arguments: str) -> None:
+        """Add the line that shows how the command is called."""
+        start = f"Usage: {path} "
+        if self._width >= len(start) + _USAGE_ROOM:
+            first, indent = start, " " * len(start)
+        else:
+            self._lines.append(start)
+            first = indent = " " * (len("Usage: ") + 4)
+        self._lines += wrap(arguments, self._width, initial_indent=first, subsequent_indent=indent)
+
+    def text(self, text: str) -> None:
+        """Add a description."""
+        for paragraph in _paragraphs(text):
+            self._lines += ["", *self._wrapped(paragraph, 2)]
+
+    def table(self, title: str, rows: _Rows) -> None:
+        """Add a section of terms and their descriptions, if there are any."""
+        if rows:
+            self._lines += ["", f"{title}:"]
+        if self._width < _TWO_COLUMNS:
             for term, text in rows:
-                self._write_lines([term, *self._wrapped(text, indent=4)])
+                self._lines += [f"  {term}", *self._wrapped(text, 6)]
             return
+        beside = max((len(term) for term, _ in rows), default=0) + 4
         for term, text in rows:
             first, *others = self._wrapped(text, beside) or [""]
-            self._write_lines([term.ljust(beside) + first.lstrip(), *others])
+            self._lines += [f"  {term}".ljust(beside) + first.lstrip(), *others]
 
-    def _wrapped(self, text: str, indent: int = 0) -> list[str]:
+    def _wrapped(self, text: str, indent: int) -> list[str]:
         space = " " * indent
         return wrap(
             text,
-            self.width - self.current_indent,
+            self._width,
             initial_indent=space,
             subsequent_indent=space,
             break_long_words=False,
             break_on_hyphens=False,
         )
 
-    def _write_lines(self, lines: Sequence[str]) -> None:
-        for line in lines:
-            self.write(f"{' ' * self.current_indent}{line}".rstrip() + "\n")
-
-
-class _Context(typer.Context):
-    """Has help written by `_Formatter`."""
-
-    formatter_class = _Formatter
-
 
 class Command(TyperCommand):
     """A command whose help fits the terminal."""
 
-    context_class = _Context
+    context_class = typer.Context
+
+    @override
+    def get_help_option(self, ctx: object) -> TyperOption | None:
+        return _quick(super().get_help_option(_context(ctx)))
+
+    @override
+    def get_help(self, ctx: object) -> str:
+        return str(_started(self, _context(ctx)))
 
     @override
     def get_short_help_str(self, limit: int = 45) -> str:
-        return next(_paragraphs(self.help or ""), "")
+        return summary(self)
+
+    @override
+    def invoke(self, ctx: object) -> object:
+        interrupt.raise_again()
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        return super().invoke(_context(ctx))
 
 
 class Group(TyperGroup):
-    """A group of commands whose help fits the terminal."""
+    """A group of commands whose help fits the terminal; without a command it shows its help."""
 
-    context_class = _Context
+    context_class = typer.Context
+
+    @override
+    def get_help_option(self, ctx: object) -> TyperOption | None:
+        return _quick(super().get_help_option(_context(ctx)))
+
+    @override
+    def get_help(self, ctx: object) -> str:
+        page = _started(self, _context(ctx))
+        page.table("Commands", [(name, summary(each)) for name, each in self._listed()])
+        return str(page)
 
     @override
     def get_short_help_str(self, limit: int = 45) -> str:
-        return next(_paragraphs(self.help or ""), "")
+        return summary(self)
+
+    @override
+    def parse_args(self, ctx: object, args: list[str]) -> list[str]:
+        context = _context(ctx)
+        if not args and not context.resilient_parsing:
+            typer.echo(self.get_help(context))
+            raise typer.Exit(USAGE_ERROR)
+        return super().parse_args(context, args)
+
+    @override
+    def resolve_command(self, ctx: object, args: list[str]) -> _Parsed:
+        name, found, rest = super().resolve_command(_context(ctx), args)
+        return name, None if found is None else _imported(found), rest
+
+    def subcommands(self) -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
+        """Import every command of the group, and yield it with its name."""
+        for name, each in self._listed():
+            yield name, _imported(each)
+
+    def _listed(self) -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
+        for name, each in self.commands.items():
+            yield name, _known(each)
+
+
+class _Option(TyperOption):
+    """An option that takes texts and numbers as they are.
+
+    `typer` has pydantic convert every value, and an import of that costs as much as all of `typer`.
+    """
+
+    @override
+    def process_value(self, ctx: object, value: object) -> object:
+        annotation = self.type_descriptor.annotation
+        if value is None and not self.required:
+            found: object = () if self.multiple else None
+        elif annotation is str and isinstance(value, str):
+            found = value
+        elif annotation == list[str] and isinstance(value, tuple | list) and value:
+            found = list(value)
+        elif annotation is int and self.min is self.max is None and _is_number(value):
+            found = int(value)
+        else:
+            return super().process_value(_context(ctx), value)
+        return found if self.callback is None else self.callback(_context(ctx), self, found)
+
+
+def _is_number(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.isascii() and value.isdigit()
+
+
+class LateCommand(Command):
+    """The name of a command and its line of help; the command is imported when it is called.
+
+    `target` names a function or a group of `typer` as `package.module:name`.
+    """
+
+    def __init__(self, name: str, target: str, line: str) -> None:
+        super().__init__(name, help=line, rich_markup_mode=None)
+        self._target = target
+
+    def imported(self) -> TyperCommand | TyperGroup:
+        """Import the command."""
+        found = resolve_name(self._target)
+        if isinstance(found, typer.Typer):
+            return built(found)
+        app = typer.Typer(rich_markup_mode=None, add_completion=False)
+        app.command(self.name, cls=Command)(found)
+        return built(app)
+
+
+def summary(command: object) -> str:
+    """The first paragraph of a command's help."""
+    return next(_paragraphs(_known(command).help or ""), "")
+
+
+def _started(command: TyperCommand | TyperGroup, context: typer.Context) -> _Page:
+    """The help text of a command, up to its options."""
+    page = _Page()
+    page.usage(context.command_path, " ".join(command.collect_usage_pieces(context)))
+    page.text(command.help or "")
+    arguments: list[tuple[str, str]] = []
+    options: list[tuple[str, str]] = []
+    for each in command.get_params(context):
+        row = each.get_help_record(context)
+        if row is not None:
+            (arguments if each.param_type_name == "argument" else options).append(row)
+    page.table("Arguments", arguments)
+    page.table("Options", options)
+    return page
+
+
+def built(app: typer.Typer) -> TyperCommand | TyperGroup:
+    """The command that `typer` makes of a declaration, with options that are quick to parse."""
+    command = _known(get_command(app))
+    _quicken(command)
+    return command
+
+
+def _quick(option: TyperOption | None) -> TyperOption | None:
+    """The option as an `_Option`; typer has no setting for the class of its options."""
+    if option is not None:
+        option.__class__ = _Option
+    return option
+
+
+def _quicken(command: TyperCommand | TyperGroup) -> None:
+    for each in command.params:
+        if isinstance(each, TyperOption):
+            _quick(each)
+    if isinstance(command, TyperGroup):
+        for inner in command.commands.values():
+            _quicken(_known(inner))
+
+
+def _imported(command: object) -> TyperCommand | TyperGroup:
+    return command.imported() if isinstance(command, LateCommand) else _known(command)
+
+
+def _known(command: object) -> TyperCommand | TyperGroup:
+    """A command by the types that `typer` exports; its signatures name their private base."""
+    if not isinstance(command, TyperCommand | TyperGroup):
+        raise TypeError(f"typer made a {type(command).__name__}, not a command")
+    return command
+
+
+def _context(context: object) -> typer.Context:
+    """A context by the type that `typer` exports; its signatures name its private base."""
+    if not isinstance(context, typer.Context):
+        raise TypeError(f"typer made a {type(context).__name__}, not a context")
+    return context
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -10,7 +10,6 @@ from comptoir.cli.files import LoadFile, find_files
 from comptoir.cli.report import progress, summary, tell, total
 from comptoir.cli.running import (
     database_settings,
-    guid,
     known_company,
     need_database,
     opened,
@@ -50,7 +49,7 @@ def load(
     it is in a record that exists. Interrupted, the same command goes on.
     """
     settings = database_settings(database, config)
-    company_id = guid(company)
+    company_id = options.guid(company)
     files = find_files(paths)
     need_database(settings)
     reports = run(lambda: _load(settings, company_id, files, keep_good=keep_good), resumes=True)

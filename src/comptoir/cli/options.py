@@ -6,6 +6,8 @@ import typer
 from typer.models import OptionInfo
 
 from comptoir.config import HELP, Settings, environment_name
+from comptoir.edm.scalar import is_guid
+from comptoir.errors import OperatorError
 
 
 def _option(setting: str) -> OptionInfo:
@@ -43,3 +45,12 @@ Company = Annotated[
         help="The company's id, as `comptoir company list` prints it.",
     ),
 ]
+
+
+def guid(text: str) -> str:
+    """A Guid in lower case; raises `OperatorError` for another text."""
+    if not is_guid(text):
+        raise OperatorError(
+            f"{text[:60]!r} is not a company's id. `comptoir company list` prints the ids."
+        )
+    return text.lower()

@@ -11,8 +11,7 @@ from uuid import uuid4
 import msgspec
 import typer
 
-from comptoir.app import token_issuer
-from comptoir.auth import Scope
+from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.company import company_named
 from comptoir.cli.running import opened, run

@@ -1,4 +1,4 @@
-"""What commands report: progress on a terminal, a line for each part, totals and warnings."""
+"""What commands report: progress on a terminal, a line for each part, and totals."""
 
 import sys
 from collections.abc import Iterator
@@ -46,11 +46,6 @@ def progress(name: str) -> Iterator[Listener]:
     """A progress bar for the stages of a load."""
     with bar(name) as show:
         yield lambda stage, done, rows: show(f"{_STAGES[stage]} {name}", done, rows)
-
-
-def warn(message: str) -> None:
-    """Print a warning to the standard error stream."""
-    typer.echo(f"WARNING: {message}", err=True)
 
 
 def tell(name: str, report: LoadReport) -> None:

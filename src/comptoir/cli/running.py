@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
+from comptoir.cli.interrupt import Interrupted
+from comptoir.cli.messages import warn
 from comptoir.config import Settings, load_settings
-from comptoir.edm.scalar import is_guid
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
 from comptoir.plan.target import Company
 from comptoir.store.migrate import make_ready
@@ -21,26 +22,9 @@ from comptoir.store.urls import is_postgres
 T = TypeVar("T")
 
 
-class Interrupted(Exception):  # noqa: N818 - somebody's wish, not an error
-    """A signal asked the command to end; the message is for the user."""
-
-    def __init__(self, number: int, message: str) -> None:
-        super().__init__(message)
-        self.number = number
-
-
 def database_settings(database: str | None, config: str | None) -> Settings:
     """The settings of a command that takes the options `--database` and `--config` alone."""
     return load_settings({"database": database, "config": config})
-
-
-def guid(text: str) -> str:
-    """A Guid in lower case; raises `OperatorError` for another text."""
-    if not is_guid(text):
-        raise OperatorError(
-            f"{text[:60]!r} is not a company's id. `comptoir company list` prints the ids."
-        )
-    return text.lower()
 
 
 def need_database(settings: Settings) -> None:
@@ -93,6 +77,19 @@ async def known_company(store: Store, company_id: str) -> Company:
     if company is None:
         raise no_company(company_id)
     return company
+
+
+async def warn_of_missing(settings: Settings, companies: Sequence[str]) -> None:
+    """Warn of companies that do not exist, or that the database cannot be asked for them."""
+    try:
+        need_file(settings)
+        async with opened(settings) as store:
+            missing = [each for each in companies if await store.company(each) is None]
+    except (OperatorError, Refusal) as fault:
+        warn(f"--company was not checked: {fault}")
+        return
+    for each in missing:
+        warn(str(no_company(each)))
 
 
 def no_company(company_id: str) -> OperatorError:

@@ -16,8 +16,7 @@ from comptoir.app import Application
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli import running as work
-from comptoir.cli.quickstart import announce, sample_company_id
-from comptoir.cli.report import warn
+from comptoir.cli.messages import warn
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.errors import OperatorError, Refusal, UnreachableError
 from comptoir.http.descriptors import shortage
@@ -78,7 +77,7 @@ def serve(  # noqa: PLR0913 - an option each
     with bind(settings.host, settings.port) as listener:
         settings = replace(settings, port=listener.getsockname()[1])
         _make_ready(settings, needed=quickstart)
-        company_id = sample_company_id(settings) if quickstart else None
+        company_id = _sample_company(settings) if quickstart else None
         set_up_logging(settings.log_level)
         _warn_beyond_loopback(settings)
         too_few = shortage(settings, on_postgres=is_postgres(settings.database))
@@ -87,6 +86,12 @@ def serve(  # noqa: PLR0913 - an option each
         # an interrupt asks for the stop that has just happened
         with suppress(KeyboardInterrupt):
             _serve(settings, listener, company_id)
+
+
+def _sample_company(settings: Settings) -> str:
+    from comptoir.cli.quickstart import sample_company_id  # noqa: PLC0415 - brings mimesis
+
+    return sample_company_id(settings)
 
 
 def _make_ready(settings: Settings, *, needed: bool) -> None:
@@ -129,6 +134,8 @@ def _serve(settings: Settings, listener: socket.socket, company_id: str | None) 
     application = Application(settings)
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
+        from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
+
         announce(settings, listener, company_id)
     if settings.workers == 1:
         run(application, settings, listener)

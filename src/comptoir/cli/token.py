@@ -1,19 +1,15 @@
 """`comptoir token`: issue a bearer token."""
 
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from comptoir.app import token_issuer
-from comptoir.auth import Scope, scope_names
+from comptoir.auth import Scope, scope_names, token_issuer
 from comptoir.cli import options
-from comptoir.cli.report import warn
-from comptoir.cli.running import guid, need_file, no_company, opened, run
-from comptoir.config import Settings, environment_name, load_settings
-from comptoir.errors import OperatorError, Refusal
+from comptoir.config import environment_name, load_settings
+from comptoir.errors import OperatorError
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -67,24 +63,14 @@ def token(
     """
     settings = load_settings({"keys": keys, "database": database, "config": config})
     scopes = parse_scopes(scope)
-    companies = [guid(each) for each in company] if company else None
+    companies = [options.guid(each) for each in company] if company else None
     lifetime = parse_ttl(ttl)
     typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
     if companies:
-        run(lambda: _check(settings, companies))
+        from comptoir.cli.running import run, warn_of_missing  # noqa: PLC0415 - brings SQLAlchemy
 
-
-async def _check(settings: Settings, companies: Sequence[str]) -> None:
-    """Warn of companies that are not there; a token for them may be meant for later."""
-    try:
-        need_file(settings)
-        async with opened(settings) as store:
-            missing = [each for each in companies if await store.company(each) is None]
-    except (OperatorError, Refusal) as fault:
-        warn(f"--company was not checked: {fault}")
-        return
-    for each in missing:
-        warn(str(no_company(each)))
+        # the token may be meant for a company that is created later
+        run(lambda: warn_of_missing(settings, companies))
 
 
 def parse_scopes(text: str) -> list[Scope]:

@@ -1,7 +1,6 @@
 """All statements of a dialect over a model."""
 
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from comptoir.edm.model import Model
 from comptoir.sql.copying import CopyStatements
@@ -10,36 +9,44 @@ from comptoir.sql.pipelines import PipelineStatements
 from comptoir.sql.reads import ReadStatements
 from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
-from comptoir.sql.tables import Tables, build_tables
+from comptoir.sql.tables import build_tables
 from comptoir.sql.text_index import TextIndexStatements
 from comptoir.sql.writes import WriteStatements
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Statements:
-    """The statements that a store sends to its database."""
+    """The statements that a store sends to its database.
 
-    tables: Tables
-    reads: ReadStatements
-    related: RelatedStatements
-    pipelines: PipelineStatements
-    writes: WriteStatements
-    service: ServiceStatements
-    index: TextIndexStatements
-    copying: CopyStatements
+    What a service reads with is compiled at once, the rest when it is first used: a service that
+    is only read from does not compile writes, nor one without searches their text index.
+    """
+
+    def __init__(self, model: Model, dialect: Dialect) -> None:
+        self._model = model
+        self._dialect = dialect
+        self.tables = build_tables(model)
+        self.reads = ReadStatements(model, self.tables, dialect)
+        self.related = RelatedStatements(self.tables, dialect)
+        self.pipelines = PipelineStatements(self.tables, dialect)
+        self.service = ServiceStatements(self.tables, dialect.compiler)
+
+    @cached_property
+    def writes(self) -> WriteStatements:
+        """What changes records."""
+        return WriteStatements(self._model, self.tables, self._dialect)
+
+    @cached_property
+    def index(self) -> TextIndexStatements:
+        """What keeps the text index up to date."""
+        return TextIndexStatements(self._model, self.tables, self._dialect)
+
+    @cached_property
+    def copying(self) -> CopyStatements:
+        """What copies companies."""
+        return CopyStatements(self._model, self.tables, self._dialect.compiler)
 
 
 @cache
 def statements_of(model: Model, dialect: Dialect) -> Statements:
     """The statements over a model in a dialect, compiled once for all stores of a process."""
-    tables = build_tables(model)
-    return Statements(
-        tables,
-        ReadStatements(model, tables, dialect),
-        RelatedStatements(tables, dialect),
-        PipelineStatements(tables, dialect),
-        WriteStatements(model, tables, dialect),
-        ServiceStatements(tables, dialect.compiler),
-        TextIndexStatements(model, tables, dialect),
-        CopyStatements(model, tables, dialect.compiler),
-    )
+    return Statements(model, dialect)

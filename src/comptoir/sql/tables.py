@@ -126,7 +126,6 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
             *(columns[name] for name in rule.properties),
             unique=True,
             sqlite_where=condition,
-            postgresql_where=condition,
         )
     for number, names in enumerate(kind.indexes):
         # the key at the end lets a page be read in key order without sorting

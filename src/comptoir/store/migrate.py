@@ -5,9 +5,6 @@ import asyncio
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.store.postgres import replica
-from comptoir.store.postgres.migrating import check_database, migrate_server
-from comptoir.store.postgres.url import check_url
 from comptoir.store.schema import Tell
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
@@ -29,6 +26,8 @@ def migrate(
     within an event loop.
     """
     if is_postgres(settings.database):
+        from comptoir.store.postgres.migrating import migrate_server  # noqa: PLC0415 - brings asyncpg
+
         return asyncio.run(migrate_server(settings, model, tell, distribute=distribute))
     if distribute:
         raise OperatorError(
@@ -50,12 +49,15 @@ def check_replica(settings: Settings) -> None:
             f"read_database is for databases on PostgreSQL: {shown(settings.database)} is a file, "
             "which has no replicas. Leave it out."
         )
+    from comptoir.store.postgres.replica import check_replica as check  # noqa: PLC0415 - brings asyncpg
+    from comptoir.store.postgres.url import check_url  # noqa: PLC0415 - brings asyncpg
+
     check_url(settings.database)
     try:
         check_url(settings.read_database)
     except OperatorError as fault:
         raise OperatorError(f"read_database names no replica: {fault}") from fault
-    asyncio.run(replica.check_replica(settings))
+    asyncio.run(check(settings))
 
 
 def make_ready(settings: Settings, model: Model, tell: Tell = lambda _: None) -> None:
@@ -66,6 +68,8 @@ def make_ready(settings: Settings, model: Model, tell: Tell = lambda _: None) ->
     `UnreachableError` when the server may be there later.
     """
     if is_postgres(settings.database):
+        from comptoir.store.postgres.migrating import check_database  # noqa: PLC0415 - brings asyncpg
+
         asyncio.run(check_database(settings, settings.database, tell))
     else:
         migrate_file(database_path(settings.database), model)

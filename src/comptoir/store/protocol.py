@@ -33,6 +33,10 @@ Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read for as long as somebody waits for its rows, and cancels it after that."""
 
 
+Noted = Callable[[str], None]
+"""Receives the outcome of a read that a replica may answer: once for each outcome of a request."""
+
+
 async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
     """The patience of one who waits to the end."""
     return await rows

@@ -1,4 +1,4 @@
-"""The revisions of the schema: how Alembic runs them, and which programs may use which schema.
+"""The schema of a database: its revision, and which programs may use it.
 
 Every revision says which programs the schema that it makes serves: `serves` is the oldest revision
 whose programs go on working on it. A schema is expanded first, and contracted when no program uses
@@ -6,24 +6,16 @@ any more what goes: so the programs of before and after a revision run side by s
 replaced one by one.
 """
 
-from collections.abc import Callable, Mapping, MutableMapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
-from alembic import command
-from alembic.autogenerate.api import AutogenContext
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, inspect, select
 
-from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
 from comptoir.sql import column_types
-from comptoir.sql.dialects.sqlite.text_index import INDEX
-from comptoir.sql.tables import build_tables
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -33,20 +25,15 @@ LIKENESS_INDEX = "search_likeness"
 Tell = Callable[[str], None]
 """Takes a line on what is going on, for whoever runs a migration."""
 
-Kind = Literal[
-    "schema",
-    "table",
-    "column",
-    "index",
-    "unique_constraint",
-    "foreign_key_constraint",
-    "check_constraint",
-]
-Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
+_DECLARED = re.compile(r"""^(revision|serves) = ["'](\w+)["']$""", re.MULTILINE)
 
-_state = Table(
+_metadata = MetaData()
+_version = Table(
+    "alembic_version", _metadata, Column("version_num", column_types.text(32), primary_key=True)
+)
+STATE = Table(
     "schema_state",
-    MetaData(),
+    _metadata,
     Column("name", column_types.text(), primary_key=True),
     Column("value", column_types.text(), nullable=False),
 )
@@ -76,20 +63,27 @@ class SchemaState:
 
 @cache
 def revisions() -> Revisions:
-    """The revisions that come with this program."""
-    config = Config()
-    _locate(config)
-    scripts = ScriptDirectory.from_config(config)
-    head = scripts.get_current_head() or ""
-    return Revisions(head, {each.revision: each.module.serves for each in scripts.walk_revisions()})
+    """The revisions that come with this program.
+
+    Read from the texts of their modules: Alembic, which would import them, costs more than
+    everything else that a service does at its start.
+    """
+    serves: dict[str, str] = {}
+    for path in sorted((MIGRATIONS / "versions").glob("[0-9]*.py")):
+        declared = dict(_DECLARED.findall(path.read_text(encoding="utf-8")))
+        serves[declared["revision"]] = declared["serves"]
+    return Revisions(max(serves), serves)
 
 
 def state_of(connection: Connection) -> SchemaState:
     """What a database says of its schema."""
-    revision = MigrationContext.configure(connection).get_current_revision()
-    if revision is None or not inspect(connection).has_table(_state.name):
+    tables = inspect(connection)
+    if not tables.has_table(_version.name):
+        return SchemaState(None)
+    revision = connection.scalar(select(_version.c.version_num))
+    if revision is None or not tables.has_table(STATE.name):
         return SchemaState(revision)
-    rows = connection.execute(select(_state.c.name, _state.c.value))
+    rows = connection.execute(select(STATE.c.name, STATE.c.value))
     kept = {str(name): str(value) for name, value in rows}
     serves = kept.get("serves") if kept.get("revision") == revision else None
     return SchemaState(revision, serves, kept.get("routines"), kept.get("unicode"))
@@ -120,60 +114,9 @@ def check_state(state: SchemaState, name: str) -> None:
         )
 
 
-def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
-    """Run the revisions that a database lacks, within the connection's transaction.
-
-    Gives what the database then says. Raises `OperatorError` when its schema is too new.
-    """
-    state, known = state_of(connection), revisions()
-    serves = known.serves[known.head]
-    if is_behind(state, name):
-        command.upgrade(alembic_config(connection, model), "head")
-    elif state.revision != known.head or state.serves == serves:
-        return state
-    keep(connection, revision=known.head, serves=serves)
-    return state_of(connection)
-
-
 def keep(connection: Connection, **facts: str) -> None:
     """Keep what a database says of its schema."""
-    connection.execute(delete(_state).where(_state.c.name.in_(facts)))
+    connection.execute(delete(STATE).where(STATE.c.name.in_(facts)))
     connection.execute(
-        insert(_state), [{"name": name, "value": value} for name, value in facts.items()]
+        insert(STATE), [{"name": name, "value": value} for name, value in facts.items()]
     )
-
-
-def alembic_config(connection: Connection, model: Model) -> Config:
-    """The configuration with which Alembic runs on a connection."""
-    config = Config()
-    _locate(config)
-    config.attributes["connection"] = connection
-    config.attributes["metadata"] = build_tables(model).metadata
-    return config
-
-
-def is_declared(name: str | None, kind: Kind, _: MutableMapping[Parent, str | None]) -> bool:
-    """Whether Alembic is to compare a thing that the database has with the declared schema.
-
-    It leaves alone what revisions and `migrate` make by hand: the search indexes, the tables
-    within SQLite's, and the state of the schema.
-    """
-    if name is None:
-        return True
-    if kind == "table":
-        return name != _state.name and not name.startswith(INDEX)
-    return kind != "index" or name != LIKENESS_INDEX
-
-
-def spelled_type(kind: str, thing: object, context: AutogenContext) -> str | Literal[False]:
-    """How Alembic writes a thing into a revision; False leaves it to Alembic."""
-    spelling = column_types.spelled(thing) if kind == "type" else None
-    if spelling is None:
-        return False
-    context.imports.add("from comptoir.sql import column_types")
-    return spelling
-
-
-def _locate(config: Config) -> None:
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")

@@ -41,7 +41,6 @@ from comptoir.store.schema import (
     keep,
     revisions,
     state_of,
-    upgrade,
 )
 from comptoir.store.urls import shown
 
@@ -179,6 +178,8 @@ def _bring_up_to_date(
         check_cluster(cluster, name)
     if cluster is not None:
         connection.exec_driver_sql(ONE_BY_ONE)
+    from comptoir.store.upgrading import upgrade  # noqa: PLC0415 - brings Alembic
+
     state = upgrade(connection, model, name)
     if state.revision == revisions().head:
         _put_routines(connection, state)

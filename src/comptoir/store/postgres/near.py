@@ -16,9 +16,9 @@ from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import Fault, is_of_request
 from comptoir.store.postgres.reader import Reader
-from comptoir.store.postgres.replica import SERVED, Noted, Replica, Unserved
+from comptoir.store.postgres.replica import SERVED, Replica, Unserved
 from comptoir.store.postgres.session import run_query
-from comptoir.store.protocol import Patience
+from comptoir.store.protocol import Noted, Patience
 from comptoir.store.reads import Searched, StatementReads
 from comptoir.store.turns import Slices
 

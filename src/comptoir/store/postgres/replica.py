@@ -35,9 +35,6 @@ PAUSE_SECONDS = 5.0
 SERVED, BEHIND, FAILED, PAUSED = "replica", "behind", "failed", "paused"
 """What becomes of a read that a replica may answer."""
 
-Noted = Callable[[str], None]
-"""Hears what becomes of such a read: of a whole request, once for each that becomes of a part."""
-
 _log = logging.getLogger(__name__)
 
 

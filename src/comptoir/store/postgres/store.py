@@ -21,13 +21,13 @@ from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.readiness import READINESS, check_readiness
-from comptoir.store.postgres.replica import REACH_SECONDS, Noted, Replica, System, system_of
+from comptoir.store.postgres.replica import REACH_SECONDS, Replica, System, system_of
 from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.snapshot import LONGEST_SECONDS, postgres_snapshot
 from comptoir.store.postgres.statistics import Statistics
 from comptoir.store.postgres.transactions import Transactions
 from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Reads, Renewed
+from comptoir.store.protocol import Noted, Reads, Renewed
 from comptoir.store.store import StatementStore
 from comptoir.store.turns import Turns
 from comptoir.store.urls import shown

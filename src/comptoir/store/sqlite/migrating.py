@@ -2,60 +2,49 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
-
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.store.schema import upgrade
+from comptoir.store.schema import revisions
 from comptoir.store.sqlite.connection import connect
 
 LOCK_SECONDS = 30.0
 """How long one process waits for another that migrates the same file."""
 
+_STATE = (
+    "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
+    " (SELECT value FROM schema_state WHERE name = 'serves') FROM alembic_version"
+)
+
 
 def migrate_file(path: Path, model: Model) -> str:
     """Create a database, or bring it up to date, and give its schema's revision.
 
-    It is locked meanwhile: of several processes that start at once, one migrates and the others
-    find it done. Raises `OperatorError` when the file cannot be opened, or when its schema is too
-    new.
+    A file that is not up to date is locked meanwhile: of several processes that start at once, one
+    migrates and the others find it done. Raises `OperatorError` when the file cannot be opened, or
+    when its schema is too new.
     """
     _make_room(path)
     # connecting by the service's own means sets the journal, and says in one line what is wrong
-    connect(path, writes=True, lock_seconds=LOCK_SECONDS).close()
+    with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
+        if _is_current(connection):
+            return revisions().head
+    from comptoir.store.sqlite.upgrading import upgrade_file  # noqa: PLC0415 - brings Alembic
+
+    return upgrade_file(path, model, LOCK_SECONDS)
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    """Whether a database has the last revision, and says what that one serves."""
     try:
-        with locked(path, LOCK_SECONDS) as connection:
-            return upgrade(connection, model, str(path)).revision or ""
-    except DBAPIError as fault:
-        raise OperatorError(f"cannot bring {path} up to date: {fault.orig}.") from fault
-
-
-@contextmanager
-def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
-    """A connection within a transaction that holds the database's lock for writing."""
-    engine = create_engine(
-        f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
-    )
-
-    @event.listens_for(engine, "connect")
-    def leave_transactions_to_us(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-        driver.isolation_level = None
-
-    @event.listens_for(engine, "begin")
-    def take_the_lock(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    try:
-        with engine.begin() as connection:
-            yield connection
-    finally:
-        engine.dispose()
+        found: object = connection.execute(_STATE).fetchone()
+    except sqlite3.OperationalError:
+        # a new file has no tables
+        return False
+    known = revisions()
+    return found == (known.head, known.head, known.serves[known.head])
 
 
 def _make_room(path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Runs revisions on a file, by Alembic and an engine of SQLAlchemy."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from comptoir.edm.model import Model
+from comptoir.errors import OperatorError
+from comptoir.store.upgrading import upgrade
+
+
+def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:
+    """Run the revisions that a file lacks while it is locked, and return its schema's revision.
+
+    Raises `OperatorError` when the file cannot be written, or when its schema is too new.
+    """
+    try:
+        with locked(path, lock_seconds) as connection:
+            return upgrade(connection, model, str(path)).revision or ""
+    except DBAPIError as fault:
+        raise OperatorError(f"cannot bring {path} up to date: {fault.orig}.") from fault
+
+
+@contextmanager
+def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
+    """A connection within a transaction that holds the database's lock for writing."""
+    engine = create_engine(
+        f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
+    )
+
+    @event.listens_for(engine, "connect")
+    def leave_transactions_to_us(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+        driver.isolation_level = None
+
+    @event.listens_for(engine, "begin")
+    def take_the_lock(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()

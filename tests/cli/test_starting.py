@@ -1,0 +1,31 @@
+"""A command imports what it uses: a list of commands, or a token, needs no database and no HTTP."""
+
+import pytest
+
+from support.command import Command
+
+SERVING = {
+    *("sqlalchemy", "alembic", "asyncpg", "starlette", "uvicorn", "prometheus_client", "mimesis"),
+    *("rich", "pydantic", "pyarrow", "offapi", "asyncio"),
+}
+"""Packages that the service uses, or a part of `typer` that the command does without."""
+
+
+def imported(command: Command, *arguments: str) -> set[str]:
+    """The packages that a command has imported when it ends."""
+    ended = command.run(*arguments, through=["env", "PYTHONPROFILEIMPORTTIME=1"])
+    assert ended.status == 0, ended.err
+    lines = [line for line in ended.err.splitlines() if line.startswith("import time:")]
+    return {line.split()[-1].partition(".")[0] for line in lines}
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "token --help", "token"])
+def test_a_command_that_needs_no_database_imports_none(arguments: str, command: Command) -> None:
+    found = imported(command, *arguments.split())
+    assert "typer" in found
+    assert SERVING & found == set()
+
+
+def test_a_token_for_a_company_imports_the_store(command: Command) -> None:
+    found = imported(command, "token", "--company", "c0ffee00-0000-4000-8000-000000000001")
+    assert {"joserfc", "sqlalchemy"} <= found
