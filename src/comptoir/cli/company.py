@@ -13,7 +13,8 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.help import Command, Group
-from comptoir.cli.report import bar, warn
+from comptoir.cli.messages import warn
+from comptoir.cli.report import bar
 from comptoir.cli.running import (
     database_settings,
     known_company,
@@ -131,7 +132,7 @@ def delete(
     backup.
     """
     settings = database_settings(database, config)
-    wanted = list(dict.fromkeys([guid(each) for each in company_ids]))
+    wanted = list(dict.fromkeys([options.guid(each) for each in company_ids]))
     need_database(settings)
     names = run(lambda: _names(settings, wanted))
     if not yes:
