@@ -78,7 +78,7 @@ def test_a_group_without_a_command_shows_its_help_and_fails(
     ("typed", "expected"),
     [
         ("comptoir to", ["token"]),
-        ("comptoir company ", ["create", "list", "renew"]),
+        ("comptoir company ", ["create", "list", "renew", "delete"]),
         ("comptoir token --s", ["--scope", "--subject"]),
         ("comptoir sample --size ", ["small", "medium", "large"]),
     ],

@@ -48,7 +48,7 @@ SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "company": (
         "comptoir.cli.company:app",
-        "Make companies, list them, and renew them after a restore. Every record belongs to one.",
+        "Make, list, renew and delete companies. Every record belongs to one.",
     ),
 }
 """For each subcommand the function or group that it is, and the first paragraph of its help.
