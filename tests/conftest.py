@@ -11,9 +11,9 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from support.command import COMPANY, OTHER_COMPANY, Command
+from support.companies import Company
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
 from support.load_target import LoadTarget
-from support.office import Company
 from support.postgres import Databases, shared_postgres
 from support.samples import SAMPLES
 from support.server import Server

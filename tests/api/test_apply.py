@@ -9,7 +9,7 @@ import pytest
 
 from conftest import stock
 from support.client import Record
-from support.office import Cell, Company
+from support.companies import Cell, Company
 from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service

@@ -4,10 +4,10 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.draws import data_sets
+from support.apply_evaluator import PIPELINES, Pipeline, Shown
 from support.effort import examples
 from support.evaluator import Specimen, Unfit, cell
-from support.judge import PIPELINES, Pipeline, Shown
+from support.random_expressions import data_sets
 from support.refusals import refusal
 from support.service import Service
 

@@ -7,8 +7,8 @@ import httpx
 import msgspec
 import pytest
 
+from support.companies import Cell, Company
 from support.databases import FreshDatabase
-from support.office import Cell, Company
 from support.refusals import refusal
 from support.service import Service
 

@@ -13,8 +13,8 @@ from comptoir.errors import (
     GroupRefusal,
     Refusal,
 )
+from support.companies import Company
 from support.groups import Part, run_group, shown
-from support.office import Company
 from support.repeats import repeatable
 from support.samples import PATHS, SHIPPING_AGENT, UNKNOWN
 from support.service import Service

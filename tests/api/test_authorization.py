@@ -6,7 +6,7 @@ import pytest
 
 from comptoir.auth import Scope
 from support.client import record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT
 from support.service import Service

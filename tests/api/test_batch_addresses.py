@@ -7,8 +7,8 @@ import pytest
 
 from support.batches import Reply, documents, send_documents
 from support.client import Record
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.refusals import refusal
 from support.samples import SAMPLES, SHIPPING_AGENT
 from support.service import Service
@@ -146,7 +146,7 @@ def test_urls_behind_a_proxy_are_those_that_clients_see(url: str, behind_proxy: 
     at_socket = type(local)(
         local.carrier, f"http://127.0.0.1:{settings.port}{settings.base_path}", local.token
     )
-    company = behind_proxy.office.add_company(at_socket)
+    company = behind_proxy.admin.add_company(at_socket)
     company.load("shippingAgentsExt", SAMPLES["shippingAgentsExt"])
 
     reply = read(company, url.format(company=company.id, agent=AGENT))
@@ -159,7 +159,7 @@ def test_urls_behind_a_proxy_are_those_that_clients_see(url: str, behind_proxy: 
 def test_a_new_record_behind_a_proxy_is_referred_to(behind_proxy: Service) -> None:
     local = behind_proxy.client
     at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
-    company = behind_proxy.office.add_company(at_socket)
+    company = behind_proxy.admin.add_company(at_socket)
 
     answers = documents(
         company,
@@ -176,7 +176,7 @@ def test_the_path_of_a_public_url_may_be_empty(
     with Service(fresh_database, tmp_path, public_url="https://erp.example") as service:
         local = service.client
         at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
-        company = service.office.add_company(at_socket)
+        company = service.admin.add_company(at_socket)
         assert read(company, "shippingAgentsExt").status == 200
         path = f"/companies({company.id})/shippingAgentsExt"
         for url in (path, f"/api{path}", f"https://erp.example{path}"):

@@ -2,7 +2,7 @@
 
 from support.batches import documents
 from support.client import Record, record
-from support.office import Company
+from support.companies import Company
 
 ANY = {"If-Match": "*"}
 

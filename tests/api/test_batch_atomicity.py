@@ -7,7 +7,7 @@ import pytest
 
 from support.batches import HTTP, Entry, documents, multipart, send_documents, send_multipart
 from support.client import Record
-from support.office import Company
+from support.companies import Company
 from support.refusals import error_in, refusal
 from support.samples import SHIPPING_AGENT
 from support.service import Service

@@ -5,7 +5,7 @@ import pytest
 from comptoir.auth import Scope
 from support.batches import Entry, documents, parts, replies, send_documents
 from support.client import Page, Record, record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import CONTACT, PATHS, SHIPPING_AGENT
 from support.service import Service

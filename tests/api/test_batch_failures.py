@@ -11,8 +11,8 @@ from comptoir.edm.entity import Computed
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.primitive import Stored
 from support.batches import HTTP, Entry, multipart, replies, send_documents
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.refusals import error_in
 from support.service import Service
 from support.specimen import SPECIMEN

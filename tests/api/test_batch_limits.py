@@ -6,8 +6,8 @@ import pytest
 
 from support.batches import HTTP, Entry, documents, parts, replies, send_documents, send_multipart
 from support.client import Page, Record
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 

@@ -4,7 +4,7 @@ import pytest
 
 from support.batches import HTTP, MULTIPART, multipart, parts, replies, send_multipart
 from support.client import Page
-from support.office import Company
+from support.companies import Company
 from support.refusals import error_in
 from support.samples import PATHS, SHIPPING_AGENT
 

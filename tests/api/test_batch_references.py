@@ -6,7 +6,7 @@ import pytest
 
 from support.batches import HTTP, Entry, documents, multipart, send_documents
 from support.client import Page, Record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT
 

@@ -8,7 +8,7 @@ import pytest
 from comptoir.errors import ERROR_TABLE
 from support.batches import HTTP, MULTIPART, Entry, send_documents, send_multipart
 from support.client import Client
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 CREATE: Entry = {

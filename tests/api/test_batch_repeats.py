@@ -12,7 +12,7 @@ from support.batches import (
     send_multipart,
 )
 from support.client import Record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.repeats import repeatable, result
 

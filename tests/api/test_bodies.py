@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from support.client import Body, record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM_ATTRIBUTE, PATHS, READ_ONLY, SAMPLES
 

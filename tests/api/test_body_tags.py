@@ -4,7 +4,7 @@ import pytest
 
 from support.batches import HTTP, documents, multipart
 from support.client import Body, Record, record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.refusals import error_in, refusal
 from support.repeats import repeatable, result
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE

@@ -4,11 +4,11 @@ import httpx
 import pytest
 
 from support.client import Client, record
-from support.office import Company
+from support.companies import Company
 from support.samples import PATHS
 from support.server import Server
 from support.service import Service
-from support.wire import ask
+from support.sockets import ask
 
 REVALIDATED = "private, no-cache"
 

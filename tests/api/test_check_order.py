@@ -11,7 +11,7 @@ import pytest
 
 from comptoir.auth import Scope
 from support.client import Client
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import SHIPPING_AGENT, UNKNOWN
 from support.service import Service

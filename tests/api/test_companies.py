@@ -4,8 +4,8 @@ import pytest
 
 from comptoir.auth import Scope
 from support.client import page, record, tag_of, values
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import UNKNOWN
 from support.service import Service

@@ -3,8 +3,8 @@
 import pytest
 
 from support.client import Query, encoded
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM, PATHS
 

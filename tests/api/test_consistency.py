@@ -9,7 +9,7 @@ import pytest
 
 from support.batches import Entry, documents
 from support.client import record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.repeats import repeatable
 from support.replicas import READ_ONLY, token

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import stock
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service

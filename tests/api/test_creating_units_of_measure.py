@@ -3,7 +3,7 @@
 import pytest
 
 from support.client import Record, record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 BOX: Record = {"code": "BOX", "displayName": "Box"}

@@ -3,7 +3,7 @@
 import pytest
 
 from support.client import record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
 

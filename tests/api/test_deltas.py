@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.client import Record, encoded
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.effort import examples
 from support.mirror import Mirror
-from support.office import Company
 from support.refusals import refusal
 from support.samples import PATHS, READ_ONLY
 from support.service import Service

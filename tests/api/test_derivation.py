@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from support.client import Record, record
+from support.companies import Company
 from support.groups import Part, run_group, shown
-from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from support.batches import documents
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from support.office import Company
+from support.companies import Company
 from support.service import Service
 
 RECORDS = 400

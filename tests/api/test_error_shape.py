@@ -3,12 +3,12 @@
 import pytest
 
 from support.client import Client, Query
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import CONTACT, PATHS, UNKNOWN
 from support.server import Server
 from support.service import Service
-from support.wire import ask, head
+from support.sockets import ask, head
 
 READS = [
     ("nothingExt", "", "BadRequest_ResourceNotFound"),

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from support.client import Record, record, tag_of
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import NO_GUID, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN, WRITABLE
 from support.service import Service

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
-from support.office import Company
 from support.service import Service
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from support.client import Query, Record, encoded
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 

@@ -7,7 +7,7 @@ import pytest
 from comptoir.auth import Scope
 from comptoir.catalog import MODEL
 from support.client import Client, encoded
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.service import Service
 

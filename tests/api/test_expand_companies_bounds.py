@@ -12,7 +12,7 @@ from comptoir.service.containing import BYTES
 from comptoir.service.expanding import ROWS
 from conftest import stock
 from support.client import Client
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.service import Service
 from support.statements import traced

@@ -3,7 +3,7 @@
 import pytest
 
 from support.client import Record, encoded
-from support.office import Company
+from support.companies import Company
 from support.service import Service
 from support.statements import traced
 

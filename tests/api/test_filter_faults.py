@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 INVALID = "BadRequest_InvalidRequestUrl"

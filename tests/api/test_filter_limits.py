@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.companies import Company, Row
 from support.databases import FreshDatabase
-from support.office import Company, Row
 from support.refusals import refusal
 from support.service import Service
 

@@ -5,7 +5,7 @@ from itertools import starmap
 import pytest
 
 from support.client import page, record, tag_of, values
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import NO_GUID, UNKNOWN
 from support.service import Service

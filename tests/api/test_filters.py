@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from support.office import Company, Row
+from support.companies import Company, Row
 from support.samples import NO_GUID
 from support.service import Service
 

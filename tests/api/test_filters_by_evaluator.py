@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.client import page
-from support.draws import CONDITIONS, data_sets, orders
+from support.companies import Company
 from support.effort import examples
 from support.evaluator import Operand, Plain, Scope, Specimen, Unfit, cell, precedes
-from support.office import Company
+from support.random_expressions import CONDITIONS, data_sets, orders
 from support.refusals import refusal
 from support.service import Service
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from support.office import Company, Row
+from support.companies import Company, Row
 from support.refusals import refusal
 from support.service import Service
 

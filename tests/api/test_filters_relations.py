@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from support.client import Record, page
+from support.companies import Company, Row
 from support.databases import ON_SQLITE, FreshDatabase
-from support.office import Company, Row
 from support.refusals import refusal
 from support.service import Service
 from support.specimen import WITH_SPECIMENS

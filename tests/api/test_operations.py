@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from support.client import Record, record, tag_of, values
+from support.companies import Company
 from support.contract import FIELDS, assert_follows, without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import (
     CAMPAIGN,

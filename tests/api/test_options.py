@@ -4,7 +4,7 @@ import pytest
 
 from support.batches import documents
 from support.client import page
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 FILTER = "code eq 'DHL'"

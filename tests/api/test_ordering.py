@@ -3,7 +3,7 @@
 import pytest
 
 from support.client import values
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import SAMPLES
 from support.service import Service

@@ -7,8 +7,8 @@ import pytest
 
 from comptoir.plan.keyset import Continuation, encode_token
 from support.client import Query, Record, encoded, page, record
+from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
-from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 

@@ -6,8 +6,8 @@ import pytest
 
 from comptoir.catalog import MODEL
 from support.client import page, record, values
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import CONTACT, ITEM, PATHS, READ_ONLY, SAMPLES, UNKNOWN
 

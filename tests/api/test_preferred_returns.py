@@ -6,7 +6,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.edm.text import TEXT
 from support.client import record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.samples import PATHS, SAMPLES, WRITABLE
 
 MINIMAL = {"Prefer": "return=minimal", "If-Match": "*"}

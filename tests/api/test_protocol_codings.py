@@ -6,7 +6,7 @@ import pytest
 
 from support.client import record
 from support.codings import decoded
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 PAGE = "shippingAgentsExt"

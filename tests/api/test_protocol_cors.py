@@ -7,8 +7,8 @@ import pytest
 from comptoir.config import load_settings
 from comptoir.errors import OperatorError
 from support.client import Client, record
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.refusals import refusal
 from support.service import Service
 

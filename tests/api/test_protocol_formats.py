@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from support.client import page, record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import PATHS
 

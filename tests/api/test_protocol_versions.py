@@ -3,7 +3,7 @@
 import pytest
 
 from support.client import record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 
 AGENT = "shippingAgentsExt(55555555-5555-4555-8555-555555555555)"

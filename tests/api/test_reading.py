@@ -6,8 +6,8 @@ from urllib.parse import quote
 import pytest
 
 from support.client import Record, record, tag_of
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.samples import CONTACT, PATHS, SAMPLES, SHIPPING_AGENT, UNKNOWN
 

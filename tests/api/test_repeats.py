@@ -8,8 +8,8 @@ import pytest
 
 from comptoir.store.repeats import FORGOTTEN
 from support.client import Record, record, tag_of
+from support.companies import Company
 from support.databases import run_sql
-from support.office import Company
 from support.refusals import refusal
 from support.repeats import essence, repeatable, result
 from support.samples import PATHS, SAMPLES, SHIPPING_AGENT, WRITABLE

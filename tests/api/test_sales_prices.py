@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from support.client import Query, Record, page, values
-from support.office import Company
+from support.companies import Company
 from support.samples import SAMPLES
 
 ONE = "assetType eq 'Item' and assetNumber eq '1896-S'"

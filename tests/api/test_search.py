@@ -9,13 +9,13 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, Model
 from support.client import encoded, page, record, tag_of
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
-from support.patience import until
 from support.refusals import refusal
 from support.samples import PATHS, SAMPLES
 from support.service import Service
 from support.specimen import SPECIMEN, SPECIMENS, WITH_SPECIMENS
+from support.waiting import until
 
 Indexing = Callable[[Company, str], None]
 
@@ -327,7 +327,7 @@ def test_the_index_is_still_there_after_a_restart(
 
     with Service(lambda *_: service.settings.database, tmp_path) as again:
         root = f"{again.client.root}/companies({company.id})"
-        company = replace(company, carrier=again, root=root, office=again.office)
+        company = replace(company, carrier=again, root=root, admin=again.admin)
         assert company.search_lag("shippingAgentsExt") == 1
         assert found(company, "be OR for") == ["0", "x"]
         assert found(company, "before") == ["0"]
@@ -356,7 +356,7 @@ def test_another_declaration_of_a_kind_is_searched_by_itself(
 
     with Service(lambda *_: service.settings.database, tmp_path, WITH_SPECIMENS) as again:
         root = f"{again.client.root}/companies({company.id})"
-        company = replace(company, carrier=again, root=root, office=again.office)
+        company = replace(company, carrier=again, root=root, admin=again.admin)
         assert found(company, "secret", "specimensExt") == ["A"]
         company.catch_up("specimensExt")
         assert found(company, "secret", "specimensExt") == ["A"]

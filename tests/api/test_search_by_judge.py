@@ -3,9 +3,9 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.companies import Company
 from support.effort import examples
-from support.office import Company
-from support.searches import SEARCHES, TEXTS, Search
+from support.search_evaluator import SEARCHES, TEXTS, Search
 from support.service import Service
 
 # Records are loaded for each example, so one brings several searches.

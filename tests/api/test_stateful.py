@@ -22,16 +22,15 @@ from hypothesis.stateful import (
 from hypothesis.strategies import SearchStrategy
 
 from comptoir.store.ledger import Change
-from support.aim import Aim, address_of, answered, asked, holds, path_to
 from support.batches import documents, replies
 from support.client import Record, encoded, page, record, tag_of
 from support.contract import assert_follows, without_control
-from support.courses import Received, Stage, entries, made_key, outcomes, staged
 from support.effort import examples
 from support.evaluator import Operand
 from support.mirror import Mirror
 from support.model import KINDS, CompanyModel, Entry, Outcome, Refused, Values, Write
-from support.moves import (
+from support.random_batches import Received, Stage, entries, made_key, outcomes, staged
+from support.random_operations import (
     PICKS,
     Move,
     Query,
@@ -45,6 +44,7 @@ from support.moves import (
 )
 from support.refusals import error_in, refusal
 from support.repeats import essence, repeatable
+from support.request_targets import RequestTargets, address_of, answered, asked, holds, path_to
 from support.service import Service
 from support.tokens import SUBJECT
 
@@ -86,7 +86,7 @@ class Clients(RuleBasedStateMachine):
         super().__init__()
         self.company = service.new_company()
         self.model = CompanyModel()
-        self.aim = Aim(self.model)
+        self.targets = RequestTargets(self.model)
         self.resources: Resources = ()
         self.followed: list[Followed] = []
         self.repeatable: list[Sent] = []
@@ -104,13 +104,13 @@ class Clients(RuleBasedStateMachine):
 
     @rule(move=of_its_kinds(moves))
     def write(self, move: Move) -> None:
-        write = self.aim.write(move)
+        write = self.targets.write(move)
         self._check(write, self.company.carrier.send(self._request(write)))
 
     @rule(move=of_its_kinds(moves), times=st.integers(2, 3))
     def write_again_and_again(self, move: Move, times: int) -> None:
         """What succeeds is done once; what is refused is decided anew, and refused again."""
-        write = self.aim.write(move, repeats=True)
+        write = self.targets.write(move, repeats=True)
         request = self._request(write)
         answers = [self.company.carrier.send(request) for _ in range(times)]
         for answer in answers:
@@ -128,8 +128,8 @@ class Clients(RuleBasedStateMachine):
 
     @rule(batch=of_its_kinds(batches), repeats=st.booleans())
     def send_a_batch(self, batch: Sequence[Step], repeats: bool) -> None:
-        stages = staged(self.aim, batch, repeats=repeats)
-        requests = [entry for stage in stages for entry in entries(self.aim, stage)]
+        stages = staged(self.targets, batch, repeats=repeats)
+        requests = [entry for stage in stages for entry in entries(self.targets, stage)]
         headers = repeatable() if repeats else {}
         for _ in range(2 if repeats else 1):
             answers = documents(self.company, *requests, headers=headers)
@@ -142,7 +142,7 @@ class Clients(RuleBasedStateMachine):
     def write_at_once(self, batch: Sequence[Step]) -> None:
         """Single writes and atomic groups come to what they come to in some order."""
         alone = [replace(step, follows=False, refers=False) for step in batch]
-        stages = staged(self.aim, alone, repeats=False)
+        stages = staged(self.targets, alone, repeats=False)
         answers = self.company.carrier.send_all([self._request_of(stage) for stage in stages])
         received: dict[str, Received] = {}
         for stage, answer in zip(stages, answers, strict=True):
@@ -163,7 +163,7 @@ class Clients(RuleBasedStateMachine):
     @rule(data=st.data(), pick=PICKS, by_rule=st.booleans())
     def read(self, data: st.DataObject, pick: int, by_rule: bool) -> None:
         resource = data.draw(st.sampled_from(self.resources))
-        address = self.aim.address(resource, pick, by_rule=by_rule)
+        address = self.targets.address(resource, pick, by_rule=by_rule)
         path, found = path_to(resource, address), self.model.find(resource, address)
         answer = self.company.get(path)
         if found is None:
@@ -244,12 +244,12 @@ class Clients(RuleBasedStateMachine):
 
     def _request(self, write: Write) -> httpx.Request:
         body = None if write.method == "DELETE" else write.body
-        headers = self.aim.headers(write)
-        return self.company.build(write.method, self.aim.path(write), "", body, headers)
+        headers = self.targets.headers(write)
+        return self.company.build(write.method, self.targets.path(write), "", body, headers)
 
     def _request_of(self, stage: Stage) -> httpx.Request:
         if stage.is_group:
-            requests = entries(self.aim, stage)
+            requests = entries(self.targets, stage)
             return self.company.build("POST", "$batch", "", {"requests": requests})
         [write] = stage.writes.values()
         return self._request(write)
@@ -286,7 +286,7 @@ class Clients(RuleBasedStateMachine):
     def _check_record(self, resource: str, version: int, expected: Values, shown: Record) -> None:
         assert without_control(shown) == expected
         assert_follows(resource, shown)
-        self.aim.tags.check(version, str(shown["@odata.etag"]))
+        self.targets.tags.check(version, str(shown["@odata.etag"]))
 
     def _note_times(self) -> Sequence[Change]:
         """Tell the model when what the service has done was done; gives the change log."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.samples import ITEM
 from support.service import Service

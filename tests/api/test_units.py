@@ -14,8 +14,8 @@ from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
 from comptoir.response.answer import Answer
 from comptoir.service import Service
 from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
+from support.companies import Company
 from support.groups import Part, request_of
-from support.office import Company
 from support.service import Service as InProcess
 
 COUNT = 15
@@ -35,13 +35,13 @@ async def loaded_at_once(
 
 def unit(company: Company, *codes: str) -> LoadPlan:
     """The unit that creates shipping agents with these codes."""
-    return company.office.plan(company.stored, AGENTS, [{"code": c} for c in codes])
+    return company.admin.plan(company.stored, AGENTS, [{"code": c} for c in codes])
 
 
 def test_closing_a_store_finishes_what_it_accepted(company: Company, service: InProcess) -> None:
     plans = [unit(company, f"{number}a", f"{number}b") for number in range(COUNT)]
 
-    outcomes = company.office.wait(loaded_at_once(service.settings, plans))
+    outcomes = company.admin.wait(loaded_at_once(service.settings, plans))
 
     assert outcomes == [Loaded(inserted=2)] * COUNT
     assert len(company.listed(AGENTS)) == 2 * COUNT
@@ -65,11 +65,11 @@ async def around(
 def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -> None:
     key = str(uuid4())
     row = {"id": key, "code": "LOADED", "name": "loaded"}
-    plan = company.office.plan(company.stored, AGENTS, [row])
+    plan = company.admin.plan(company.stored, AGENTS, [row])
     change = Part("PATCH", f"{AGENTS}({key})", {"name": "changed"}, {"If-Match": "*"})
     create = Part("POST", AGENTS, {"code": "LOADED"})
 
-    early, loaded, changed, created = company.office.wait(
+    early, loaded, changed, created = company.admin.wait(
         around(company, service.settings, plan, change, change, create)
     )
 
@@ -91,7 +91,7 @@ def test_a_refused_unit_leaves_no_trace_and_its_neighbours_are_done(
         plans.append(unit(company, f"{number}a", f"{number}b"))
         plans.append(unit(company, f"{number}c", f"{number}d", f"{number}d"))
 
-    outcomes = company.office.wait(loaded_at_once(service.settings, plans))
+    outcomes = company.admin.wait(loaded_at_once(service.settings, plans))
 
     assert outcomes[::2] == [Loaded(inserted=2)] * COUNT
     for outcome in outcomes[1::2]:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from support.client import Record, record, tag_of
-from support.office import Company
+from support.companies import Company
 
 CONTACTS = "contactsExt"
 UNITS = "unitsOfMeasureExt"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from auth.forge import Desk
+from auth.token_forger import TokenForger
 from comptoir.auth import KeyRing, load_keys
 
 
@@ -12,8 +12,8 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> KeyRing:
 
 
 @pytest.fixture
-def desk(keys: KeyRing) -> Desk:
-    return Desk(keys)
+def forger(keys: KeyRing) -> TokenForger:
+    return TokenForger(keys)
 
 
 @pytest.fixture

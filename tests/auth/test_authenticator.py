@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auth.forge import AUDIENCE, ISSUER, NOW, Desk
+from auth.token_forger import AUDIENCE, ISSUER, NOW, TokenForger
 from comptoir.auth import Authenticator, TokenVerifier, VerifiedToken
 from comptoir.auth.authenticator import MAX_TOKEN_BYTES
 from comptoir.errors import INVALID_CREDENTIALS, Refusal
@@ -12,8 +12,8 @@ from support.effort import examples
 class CountingVerifier(TokenVerifier):
     """Counts the tokens that were verified and not taken from the cache."""
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk.keys.trusted, ISSUER, AUDIENCE, clock=desk.clock)
+    def __init__(self, forger: TokenForger) -> None:
+        super().__init__(forger.keys.trusted, ISSUER, AUDIENCE, clock=forger.clock)
         self.verified = 0
 
     def verify(self, token: str) -> VerifiedToken:
@@ -33,8 +33,8 @@ def refusal_of(authenticator: Authenticator, authorization: bytes | None) -> Ref
 
 
 @pytest.fixture
-def verifier(desk: Desk) -> CountingVerifier:
-    return CountingVerifier(desk)
+def verifier(forger: TokenForger) -> CountingVerifier:
+    return CountingVerifier(forger)
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def authenticator(verifier: CountingVerifier) -> Authenticator:
 
 @pytest.mark.parametrize("scheme", [b"Bearer ", b"bearer ", b"BEARER ", b"Bearer   "])
 def test_the_scheme_is_read_in_any_case(
-    desk: Desk, authenticator: Authenticator, scheme: bytes
+    forger: TokenForger, authenticator: Authenticator, scheme: bytes
 ) -> None:
-    authorization = scheme + desk.forge().encode()
+    authorization = scheme + forger.forge().encode()
     assert authenticator.authenticate(authorization).subject == "tests"
 
 
@@ -83,63 +83,67 @@ def test_a_bearer_token_that_is_none_is_refused(
 
 
 def test_a_token_is_verified_once_and_then_remembered(
-    desk: Desk, authenticator: Authenticator, verifier: CountingVerifier
+    forger: TokenForger, authenticator: Authenticator, verifier: CountingVerifier
 ) -> None:
-    authorization = bearer(desk.forge())
+    authorization = bearer(forger.forge())
     first = authenticator.authenticate(authorization)
     assert authenticator.authenticate(authorization) == first
     assert verifier.verified == 1
 
 
 def test_a_remembered_token_never_outlives_its_end(
-    desk: Desk, authenticator: Authenticator
+    forger: TokenForger, authenticator: Authenticator
 ) -> None:
-    authorization = bearer(desk.forge({"exp": NOW + 60}))
-    for desk.clock.now in (NOW, NOW + 30, NOW + 59.999):
+    authorization = bearer(forger.forge({"exp": NOW + 60}))
+    for forger.clock.now in (NOW, NOW + 30, NOW + 59.999):
         assert authenticator.authenticate(authorization).subject == "tests"
-    for desk.clock.now in (NOW + 60, NOW + 3600):
+    for forger.clock.now in (NOW + 60, NOW + 3600):
         assert "expired at 2027-01-15T08:01:00Z" in refusal_of(authenticator, authorization).message
 
 
 def test_an_expired_token_is_forgotten(
-    desk: Desk, authenticator: Authenticator, verifier: CountingVerifier
+    forger: TokenForger, authenticator: Authenticator, verifier: CountingVerifier
 ) -> None:
     """Set back, the clock lets the token in again, but only through the verifier."""
-    authorization = bearer(desk.forge({"exp": NOW + 60}))
+    authorization = bearer(forger.forge({"exp": NOW + 60}))
     authenticator.authenticate(authorization)
-    desk.clock.now = NOW + 60
+    forger.clock.now = NOW + 60
     refusal_of(authenticator, authorization)
-    desk.clock.now = NOW
+    forger.clock.now = NOW
     authenticator.authenticate(authorization)
     assert verifier.verified == 3
 
 
-def test_a_refusal_is_never_remembered(desk: Desk, authenticator: Authenticator) -> None:
-    authorization = bearer(desk.forge({"nbf": NOW + 600}))
+def test_a_refusal_is_never_remembered(forger: TokenForger, authenticator: Authenticator) -> None:
+    authorization = bearer(forger.forge({"nbf": NOW + 600}))
     refusal_of(authenticator, authorization)
-    desk.clock.now = NOW + 600
+    forger.clock.now = NOW + 600
     assert authenticator.authenticate(authorization).subject == "tests"
 
 
 def test_a_refused_token_is_refused_every_time(
-    desk: Desk, authenticator: Authenticator, verifier: CountingVerifier
+    forger: TokenForger, authenticator: Authenticator, verifier: CountingVerifier
 ) -> None:
-    authorization = bearer(desk.forge({"aud": "elsewhere"}))
+    authorization = bearer(forger.forge({"aud": "elsewhere"}))
     for _ in range(3):
         refusal_of(authenticator, authorization)
     assert verifier.verified == 3
 
 
-def test_a_remembered_token_vouches_for_no_other(desk: Desk, authenticator: Authenticator) -> None:
-    one, other = (bearer(desk.forge({"sub": name})) for name in ("one", "other"))
+def test_a_remembered_token_vouches_for_no_other(
+    forger: TokenForger, authenticator: Authenticator
+) -> None:
+    one, other = (bearer(forger.forge({"sub": name})) for name in ("one", "other"))
     assert authenticator.authenticate(one).subject == "one"
     assert authenticator.authenticate(other).subject == "other"
     refusal_of(authenticator, one[:-4] + b"AAAA")
 
 
-def test_the_token_used_longest_ago_makes_room(desk: Desk, verifier: CountingVerifier) -> None:
+def test_the_token_used_longest_ago_makes_room(
+    forger: TokenForger, verifier: CountingVerifier
+) -> None:
     authenticator = Authenticator(verifier, capacity=2)
-    kept, dropped, new = (bearer(desk.forge({"sub": name})) for name in "abc")
+    kept, dropped, new = (bearer(forger.forge({"sub": name})) for name in "abc")
     for authorization in (kept, dropped, kept, new):
         authenticator.authenticate(authorization)
     assert verifier.verified == 3

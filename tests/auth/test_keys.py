@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from auth.forge import AUDIENCE, ISSUER
+from auth.token_forger import AUDIENCE, ISSUER
 from comptoir.auth import Scope, TokenIssuer, TokenVerifier, load_keys
 from comptoir.auth.keys import SIGNING_KEY_FILE
 from comptoir.errors import OperatorError

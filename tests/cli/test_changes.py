@@ -8,7 +8,7 @@ import pytest
 
 from support.command import COMPANY, Command
 from support.load_target import LoadTarget
-from support.starting import Process
+from support.processes import Process
 
 
 def load_items(load_target: LoadTarget, first: int, last: int) -> None:

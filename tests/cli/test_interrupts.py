@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from support.command import Command
-from support.patience import until
+from support.waiting import until
 
 COMMANDS = (
     ("serve", "--port", "0"),

@@ -12,7 +12,7 @@ from comptoir.config import Settings
 from comptoir.store.protocol import Store
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import run_sql
-from support.starting import Process
+from support.processes import Process
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 CUSTOMERS = 12_000

@@ -15,12 +15,12 @@ from support.backups import BackUp, FileBackup, ServerBackup
 from support.client import Client, page, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import ON_SQLITE
-from support.patience import until
 from support.postgres import Databases
 from support.repeats import repeatable
 from support.replicas import token
 from support.server import Server
 from support.service import Service
+from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"

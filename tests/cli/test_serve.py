@@ -12,7 +12,7 @@ import pytest
 
 from support.command import Command
 from support.effort import go_without
-from support.starting import Process
+from support.processes import Process
 
 
 @pytest.fixture

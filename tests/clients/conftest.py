@@ -8,8 +8,8 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from support.companies import Company
 from support.locks import held_alone
-from support.office import Company
 from support.programs import finished, node
 from support.server import Server
 

@@ -24,9 +24,9 @@ from comptoir.edm.model import EntitySet
 from conftest import stock
 from contract.document import Document, pointed
 from contract.queries import BATCHES, OPTIONS, found_at
+from support.companies import Company
 from support.databases import ON_SQLITE
 from support.effort import examples
-from support.office import Company
 from support.server import Server
 
 pytestmark = ON_SQLITE

@@ -9,8 +9,8 @@ import httpx
 import msgspec
 import pytest
 
+from support.companies import Company
 from support.corpus import Answer, Case, CorpusFault, Refused, areas, cases, read_area
-from support.office import Company
 from support.refusals import STATUS_OF, error_in
 from support.replay import ask, load_data
 from support.service import Service

@@ -18,11 +18,11 @@ from deploy.compose import FOLDER, ROOT
 from support.client import Client
 from support.databases import ON_SQLITE, FreshDatabase
 from support.nginx import proxied
-from support.patience import until
 from support.postgres import free_port
 from support.samples import PATHS
 from support.server import Server
-from support.wire import http_client
+from support.sockets import http_client
+from support.waiting import until
 
 PAGE = (ROOT / "docs" / "how-to" / "several-hosts.md").read_text()
 COMPOSE = (FOLDER / "proxy" / "nginx.conf").read_text()

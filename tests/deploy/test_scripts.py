@@ -17,11 +17,11 @@ from comptoir.config import load_settings
 from comptoir.store.migrate import migrate
 from deploy.compose import FOLDER, compose
 from support.effort import go_without
-from support.patience import until
 from support.postgres import LOOPBACK, ROLE, Postgres, free_port, open_folder
 from support.postgres_programs import Programs
 from support.programs import needed
 from support.service import Service
+from support.waiting import until
 
 SECRETS = {name: uuid4().hex for name in ("COMPTOIR_PASSWORD", "STANDBY_PASSWORD")}
 WHO = f"{ROLE}:{SECRETS['COMPTOIR_PASSWORD']}"

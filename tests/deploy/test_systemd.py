@@ -14,10 +14,10 @@ from comptoir.config import Settings
 from deploy.compose import ROOT
 from support.client import record
 from support.databases import FreshDatabase
-from support.patience import until
 from support.programs import finished, needed
 from support.server import Server
 from support.traces import ended
+from support.waiting import until
 
 UNIT = ROOT / "deploy" / "systemd" / "comptoir.service"
 EXPOSURE = 3.0

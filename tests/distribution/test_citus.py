@@ -21,10 +21,10 @@ from comptoir.store.postgres.distributing import (
 )
 from support.command import Command
 from support.postgres import ADMINISTRATOR, ROLE, Databases, Postgres, name_of
+from support.postgres_proxy import StatementProxy, looks_a_type_up
 from support.samples import SAMPLES
 from support.service import Service
 from support.shards import TABLES
-from support.tap import Tap, looks_a_type_up
 
 DISTRIBUTE = ("migrate", "--distribute", "citus", "--database")
 BARE = Cluster("12.1", {}, ())
@@ -90,8 +90,8 @@ def test_another_engine_is_refused(command: Command) -> None:
 def test_all_tables_are_distributed_by_company_and_kept_together(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
-    with Tap(stand_in) as tap:
-        done = command.done(*DISTRIBUTE, tap.url)
+    with StatementProxy(stand_in) as proxy:
+        done = command.done(*DISTRIBUTE, proxy.url)
 
     assert "has schema " in done.out
     assert "its tables are distributed by company_id" in done.err
@@ -100,7 +100,7 @@ def test_all_tables_are_distributed_by_company_and_kept_together(
     assert {(str(name).strip('"'), *how) for name, *how in others} == {
         (table, "company_id", "companies", "sequential") for table in TABLES if table != "companies"
     }
-    run = list(tap.statements)
+    run = list(proxy.statements)
     made = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
     assert run.index(ONE_BY_ONE) < made[0]
     assert not [text for text in run if looks_a_type_up(text)]

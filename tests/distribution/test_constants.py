@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from support.postgres_proxy import StatementProxy
 from support.service import Service
 from support.shards import faults, tables_read
-from support.tap import Tap
 
 ITEM = {"number": "CHAIR", "displayName": "Chair"}
 TRANSLATION = {"itemNo": "CHAIR", "languageCode": "DEU", "description": "Stuhl"}
@@ -49,13 +49,13 @@ def test_conditions_that_name_no_related_record_are_routed(
     name: str, sharded: str, tmp_path: Path
 ) -> None:
     condition, holds = HOLDING[name]
-    with Tap(sharded) as tap, Service(lambda *_: tap.url, tmp_path) as service:
+    with StatementProxy(sharded) as proxy, Service(lambda *_: proxy.url, tmp_path) as service:
         company = service.new_company()
         company.load("itemsExt", ITEM)
         company.load("itemTranslationsExt", TRANSLATION)
-        loaded = set(tap.statements)
+        loaded = set(proxy.statements)
         assert len(company.listed("itemsExt", {"$filter": condition})) == int(holds)
-        asked = {text: values for text, values in tap.statements.items() if text not in loaded}
+        asked = {text: values for text, values in proxy.statements.items() if text not in loaded}
 
     tables = [each for each in tables_read(sharded, asked).values() if "itemsExt" in each]
     assert tables == [{"itemsExt", "itemTranslationsExt"}]

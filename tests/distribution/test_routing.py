@@ -21,12 +21,12 @@ from support.client import encoded, record
 from support.command import Command
 from support.corpus import cases
 from support.mirror import Mirror
+from support.postgres_proxy import StatementProxy, Values, looks_a_type_up
 from support.repeats import repeatable
 from support.replay import ask, load_data
 from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
-from support.tap import Tap, Values, looks_a_type_up
 
 MANY = 2 * STAGED
 """Of so many rows, all are inserted or updated at once."""
@@ -45,14 +45,14 @@ def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
     """What is said to the database by the whole corpus, and by whatever else there is to do."""
     folder = tmp_path_factory.mktemp("heard")
     builders = statements_of(MODEL, POSTGRESQL)
-    with Tap(sharded) as tap, pytest.MonkeyPatch.context() as patch:
+    with StatementProxy(sharded) as proxy, pytest.MonkeyPatch.context() as patch:
         patch.setattr(store, "statements_of", lambda *_: builders)
-        with Service(lambda *_: tap.url, folder) as service:
+        with Service(lambda *_: proxy.url, folder) as service:
             replay(service)
             search(service)
             write(service)
-        command(folder, tap.url)
-    return Heard(tap.statements, builders)
+        command(folder, proxy.url)
+    return Heard(proxy.statements, builders)
 
 
 def replay(service: Service) -> None:

@@ -4,8 +4,8 @@ Its table is brought by autogenerate, as `make migration` would; no other module
 """
 
 from support.client import Record, page, record, tag_of
+from support.companies import Company
 from support.contract import without_control
-from support.office import Company
 from support.refusals import refusal
 from support.specimen import SPECIMEN
 

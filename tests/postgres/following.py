@@ -10,7 +10,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.store.migrate import migrate
 from support.client import record
-from support.office import Company
+from support.companies import Company
 from support.postgres import Postgres
 from support.service import Service
 from support.standby import Standby

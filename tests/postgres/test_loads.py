@@ -13,8 +13,8 @@ from comptoir.service import Service
 from comptoir.transfer.load import Loader
 from comptoir.transfer.source import FileSource
 from postgres.conftest import Served, migrated
+from support.companies import Company, Row
 from support.groups import Part, request_of
-from support.office import Company, Row
 from support.postgres import ROLE, Databases, name_of
 from support.statements import traced
 
@@ -110,7 +110,7 @@ def test_a_write_waits_for_a_part_of_a_load_and_not_for_all_of_it(
     rows = 20_000
     path.write_text("code\n" + "".join(f"A{number}\n" for number in range(rows)))
 
-    answer = company.office.wait(written_beside(company, company.office.settings, path))
+    answer = company.admin.wait(written_beside(company, company.admin.settings, path))
 
     assert answer.status == 201
     changes = company.changes()

@@ -15,12 +15,12 @@ from comptoir.config import Settings
 from comptoir.store.ledger import Change
 from postgres.conftest import migrated
 from support.client import record, tag_of
+from support.companies import Company
 from support.effort import IN_CI
-from support.office import Company
-from support.patience import until
 from support.postgres import Databases
+from support.processes import Process
 from support.server import Server
-from support.starting import Process
+from support.waiting import until
 
 WRITERS = 64
 SECONDS = 30 if IN_CI else 3

@@ -15,10 +15,10 @@ from comptoir.errors import (
 )
 from postgres.conftest import Served, migrated
 from support.client import record, tag_of
-from support.office import Company
-from support.patience import until
+from support.companies import Company
 from support.postgres import Databases, Postgres, name_of
 from support.service import Service
+from support.waiting import until
 
 CAMPAIGN = {"number": "C-1", "description": "Winter"}
 

@@ -11,10 +11,10 @@ from postgres.conftest import Served
 from postgres.following import Followed, Pair
 from support.client import record, tag_of
 from support.command import Command
-from support.patience import until
 from support.postgres import LOOPBACK, ROLE, Postgres, name_of
 from support.replicas import READ_ONLY, outcomes
 from support.standby import Standby
+from support.waiting import until
 
 AGENTS = "shippingAgentsExt"
 

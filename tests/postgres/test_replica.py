@@ -12,7 +12,7 @@ from postgres.conftest import Served
 from postgres.following import Followed, Pair
 from support.batches import Entry, replies, send_documents
 from support.client import Record, page, tag_of, values
-from support.office import Company
+from support.companies import Company
 from support.pgbouncer import pooled
 from support.replicas import READ_ONLY, outcomes, token
 

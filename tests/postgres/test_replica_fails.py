@@ -15,13 +15,13 @@ from comptoir.store import store
 from postgres.conftest import Served
 from postgres.following import Followed, Pair
 from support.client import Page, page, values
-from support.patience import until
 from support.postgres import Postgres, name_of
 from support.replicas import READ_ONLY, counted, outcomes, token
 from support.server import Server
 from support.service import Service
+from support.sockets import http_client
 from support.standby import Standby
-from support.wire import http_client
+from support.waiting import until
 
 UNHURT_SECONDS = 3
 """Within this a read must be answered, whatever has become of the replica."""

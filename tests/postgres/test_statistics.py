@@ -20,8 +20,8 @@ from comptoir.transfer.copy import Copier
 from comptoir.transfer.load import Loader
 from comptoir.transfer.source import TableSource
 from postgres.conftest import Served, migrated
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 
 AGENTS = "shippingAgentsExt"
@@ -55,13 +55,13 @@ def load(company: Company, rows: int) -> None:
         finally:
             await store.close()
 
-    company.office.wait(work(company.office.settings, company.stored))
+    company.admin.wait(work(company.admin.settings, company.stored))
 
 
 def test_a_large_load_is_known_when_it_ends(postgres_server: Databases, company: Company) -> None:
     load(company, MANY_ROWS)
 
-    held = known(postgres_server, company.office.settings.database)
+    held = known(postgres_server, company.admin.settings.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
 
 
@@ -70,14 +70,14 @@ def test_for_a_small_load_no_statistics_are_made(
 ) -> None:
     load(company, MANY_ROWS - 1)
 
-    held = known(postgres_server, company.office.settings.database)
+    held = known(postgres_server, company.admin.settings.database)
     assert set(held.values()) == {UNKNOWN}
 
 
 def test_a_role_that_may_not_make_statistics_loads_all_the_same(
     postgres_server: Databases, company: Company
 ) -> None:
-    url = company.office.settings.database
+    url = company.admin.settings.database
     postgres_server.administer(
         # whoever owns the database may do it as well
         f'ALTER DATABASE "{name_of(url)}" OWNER TO {ADMINISTRATOR}',
@@ -95,7 +95,7 @@ def test_a_role_that_may_not_make_statistics_loads_all_the_same(
 def test_a_load_does_not_wait_for_who_holds_a_table(
     postgres_server: Databases, company: Company
 ) -> None:
-    url = company.office.settings.database
+    url = company.admin.settings.database
 
     async def held() -> Connection:
         connection = await asyncpg.connect(url)
@@ -104,9 +104,9 @@ def test_a_load_does_not_wait_for_who_holds_a_table(
         )
         return connection
 
-    connection = company.office.wait(held())
+    connection = company.admin.wait(held())
     load(company, MANY_ROWS)
-    company.office.wait(connection.close())
+    company.admin.wait(connection.close())
 
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
 
@@ -116,7 +116,7 @@ def test_the_index_of_searches_is_known(postgres_server: Databases, company: Com
 
     company.catch_up(AGENTS)
 
-    held = known(postgres_server, company.office.settings.database)
+    held = known(postgres_server, company.admin.settings.database)
     assert held[DOCUMENTS] == MANY_ROWS
 
 
@@ -148,7 +148,7 @@ def test_what_was_copied_is_known(
     postgres_server: Databases, company: Company, fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
     here = Settings(database=fresh_sqlite(tmp_path, MODEL))
-    there = company.office.settings
+    there = company.admin.settings
 
     async def work() -> None:
         source, target = open_store(here), open_store(there)
@@ -163,7 +163,7 @@ def test_what_was_copied_is_known(
             await source.close()
             await target.close()
 
-    company.office.wait(work())
+    company.admin.wait(work())
 
     held = known(postgres_server, there.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}

@@ -9,7 +9,7 @@ from postgres.conftest import migrated
 from support.client import record
 from support.postgres import Postgres
 from support.server import Server
-from support.wire import head, send
+from support.sockets import head, send
 
 
 def in_full(request: httpx.Request) -> bytes:

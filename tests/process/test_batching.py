@@ -16,10 +16,10 @@ import pytest
 from process.conftest import StartServer
 from support.batches import HTTP, MULTIPART, Entry, multipart, parts, replies, send_documents
 from support.client import Page
+from support.companies import Company
 from support.databases import writes_held
-from support.office import Company
 from support.server import Server
-from support.wire import head, read_answer, send
+from support.sockets import head, read_answer, send
 
 CONTACTS = 2_000
 

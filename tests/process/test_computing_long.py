@@ -8,12 +8,12 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
-from support.patience import until
 from support.refusals import refusal
 from support.server import Server
-from support.wire import head, send
+from support.sockets import head, send
+from support.waiting import until
 
 LONG_TEXTS = "ItemProductTextLongContentsExt"
 KEY = "11111111-1111-4111-8111-111111111111"

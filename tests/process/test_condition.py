@@ -11,11 +11,11 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from process.conftest import StartServer
 from support.client import record
+from support.companies import Company
 from support.databases import FreshDatabase, run_sql
-from support.office import Company
-from support.patience import until
 from support.refusals import refusal
 from support.server import Server
+from support.waiting import until
 
 FAR = "2099-01-01T00:00:00.000Z"
 PAST = "2020-01-01T00:00:00.000Z"

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.client import encoded
+from support.companies import Company
 from support.mirror import Mirror
-from support.office import Company
 from support.server import Server
 
 WRITERS = 8

@@ -9,9 +9,9 @@ import pytest
 
 from process.conftest import StartServer
 from support.databases import ON_SQLITE
-from support.patience import until
 from support.server import Server
-from support.wire import ask, head
+from support.sockets import ask, head
+from support.waiting import until
 
 HEALTH = head("GET", "/healthz", {})
 FEW = 100

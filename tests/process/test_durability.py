@@ -10,10 +10,10 @@ from comptoir.catalog import MODEL
 from comptoir.store.sqlite.connection import connect, database_path
 from process.conftest import StartServer
 from support.client import record
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.effort import IN_CI
-from support.office import Company
-from support.spread import Spread
+from support.worker_connections import WorkerConnections
 from support.writers import DELETED, Work, Writers
 
 
@@ -35,7 +35,7 @@ def test_a_kill_loses_no_acknowledged_write(
     company = server.new_company()
     done: list[Work] = []
     for acknowledged in kills:
-        with Spread(server, 3) if workers > 1 else nullcontext(server) as carrier:
+        with WorkerConnections(server, 3) if workers > 1 else nullcontext(server) as carrier:
             writers = Writers(replace(company, carrier=carrier), 6, f"until {acknowledged}: ")
             writers.tally.wait_for(acknowledged)
             server.kill()

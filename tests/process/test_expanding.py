@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from process.conftest import StartServer
-from support.office import Company
+from support.companies import Company
 from support.server import Server
 
 NAMES = 1_000

@@ -12,9 +12,9 @@ import pytest
 from process.conftest import StartServer
 from support.client import record, tag_of
 from support.databases import ON_SQLITE
-from support.patience import until
 from support.programs import needed
 from support.traces import ended
+from support.waiting import until
 
 UPDATES = 10
 _CALLS = "read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg,fsync,fdatasync"

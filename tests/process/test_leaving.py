@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from process.conftest import StartServer
+from support.companies import Company
 from support.log import Line, line_about
-from support.office import Company
 from support.server import Server
-from support.wire import head, send
+from support.sockets import head, send
 
 RECORDS = 2_000
 WHOLE = {"Prefer": f"odata.maxpagesize={RECORDS}"}

@@ -5,10 +5,10 @@ from socket import MSG_PEEK, socket
 import pytest
 
 from support.client import record
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.server import Server
-from support.wire import ask, head, read_answers, send
+from support.sockets import ask, head, read_answers, send
 
 RECORDS = 2_000
 CHUNKED = {"Transfer-Encoding": "chunked"}

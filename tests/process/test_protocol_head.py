@@ -6,7 +6,7 @@ import pytest
 
 from support.refusals import refusal
 from support.server import Server
-from support.wire import ask, head, read_answers, send
+from support.sockets import ask, head, read_answers, send
 
 GET = "GET /healthz HTTP/1.1"
 POST = "POST /healthz HTTP/1.1"

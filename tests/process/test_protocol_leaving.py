@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from support.client import record
+from support.companies import Company
 from support.databases import writes_held
-from support.office import Company
-from support.patience import until
 from support.server import Server
-from support.wire import head, read_answer, read_answers, send
+from support.sockets import head, read_answer, read_answers, send
+from support.waiting import until
 
 RECORDS = 2_000
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"

@@ -10,12 +10,12 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from process.conftest import StartServer
 from support.codings import decoder
+from support.companies import Company
 from support.databases import FreshDatabase
 from support.log import line_about
-from support.office import Company
 from support.refusals import refusal
 from support.server import Server
-from support.wire import ask, head, read_answer, send
+from support.sockets import ask, head, read_answer, send
 
 RECORDS = 500
 

@@ -7,7 +7,7 @@ from support.client import record, tag_of
 from support.contract import without_control
 from support.repeats import essence, repeatable
 from support.server import Server
-from support.spread import Spread
+from support.worker_connections import WorkerConnections
 
 AGENT = {"code": "UPS"}
 
@@ -35,7 +35,7 @@ def test_a_repeat_after_a_kill_has_the_answer_of_the_first(start_server: StartSe
 
 
 def test_of_many_repeats_in_two_processes_one_is_done(two: Server) -> None:
-    with Spread(two, 10) as spread:
+    with WorkerConnections(two, 10) as spread:
         company = replace(two.new_company(), carrier=spread)
         for code in "ABC":
             headers = repeatable()

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from process.conftest import StartServer
-from support.office import Company
-from support.patience import until
+from support.companies import Company
 from support.server import Server
-from support.spread import Spread
+from support.waiting import until
+from support.worker_connections import WorkerConnections
 
 COUNT = 3_000
 AGENTS = "shippingAgentsExt"
@@ -39,7 +39,7 @@ def test_an_index_survives_a_kill_while_it_catches_up(
     server = start_server(workers)
     company = server.new_company()
     load(company, "old", range(COUNT))
-    with Spread(server, 1) if workers > 1 else nullcontext(server) as carrier:
+    with WorkerConnections(server, 1) if workers > 1 else nullcontext(server) as carrier:
         spread = replace(company, carrier=carrier)
         for _ in range(workers):
             check(spread, "old", [0])
@@ -58,7 +58,7 @@ def test_two_processes_catch_up_beside_writers(two: Server) -> None:
     """Searches are exact all the while, and the index is when it has caught up."""
     company = two.new_company()
     load(company, "old", range(COUNT))
-    with Spread(two, 4) as carrier:
+    with WorkerConnections(two, 4) as carrier:
         spread = replace(company, carrier=carrier)
         check(spread, "old", range(0, COUNT, 500))
         for start in range(0, COUNT, 300):

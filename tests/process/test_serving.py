@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from support.client import record
+from support.companies import Company
 from support.log import line_of
-from support.office import Company
-from support.patience import until
 from support.refusals import refusal
 from support.server import Server
-from support.wire import ask, head, read_answer, send
+from support.sockets import ask, head, read_answer, send
+from support.waiting import until
 
 
 @pytest.fixture(scope="module")

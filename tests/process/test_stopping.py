@@ -9,11 +9,11 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record
+from support.companies import Company
 from support.databases import ON_SQLITE, writes_held
-from support.office import Company
-from support.patience import until
 from support.server import Server
-from support.wire import head, read_answer, send
+from support.sockets import head, read_answer, send
+from support.waiting import until
 
 WAITED_FOR_SECONDS = 0.5
 """Within this nothing is said on a connection whose request is waited for."""

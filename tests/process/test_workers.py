@@ -7,23 +7,23 @@ import pytest
 
 from process.conftest import StartServer
 from support.client import record, tag_of
+from support.companies import Company
 from support.databases import ON_SQLITE
-from support.office import Company
-from support.patience import until
 from support.refusals import refusal
 from support.server import Server
-from support.spread import Spread
+from support.waiting import until
+from support.worker_connections import WorkerConnections
 
 
 @pytest.fixture
-def spread(two: Server) -> Iterator[Spread]:
+def spread(two: Server) -> Iterator[WorkerConnections]:
     """Ten connections to each of the two processes."""
-    with Spread(two, 10) as spread:
+    with WorkerConnections(two, 10) as spread:
         yield spread
 
 
 @pytest.fixture
-def company(two: Server, spread: Spread) -> Company:
+def company(two: Server, spread: WorkerConnections) -> Company:
     """A company whose requests both processes answer by turns."""
     return replace(two.new_company(), carrier=spread)
 
@@ -73,14 +73,14 @@ def test_what_one_process_wrote_the_other_reads(company: Company) -> None:
         assert {record(each)["name"] for each in answers} == {f"{number}"}
 
 
-def test_a_company_that_is_added_is_known_to_all(two: Server, spread: Spread) -> None:
+def test_a_company_that_is_added_is_known_to_all(two: Server, spread: WorkerConnections) -> None:
     for _ in range(3):
         company = two.new_company()
         answers = spread.send_all([company.build("GET", "shippingAgentsExt") for _ in range(8)])
         assert {each.status_code for each in answers} == {200}
 
 
-def test_metrics_are_those_of_all_processes(two: Server, spread: Spread) -> None:
+def test_metrics_are_those_of_all_processes(two: Server, spread: WorkerConnections) -> None:
     answers = spread.send_all([two.client.build("PUT", "companies") for _ in range(20)])
     assert {each.status_code for each in answers} == {405}
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from comptoir.cli.main import main
 from comptoir.store.sqlite.connection import database_path
-from support.starting import Process
+from support.processes import Process
 
 COMPANY = "c0ffee00-0000-4000-8000-000000000001"
 OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"

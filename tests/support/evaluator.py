@@ -12,7 +12,7 @@ from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decima
 from fractions import Fraction
 from uuid import UUID
 
-from support.office import Cell
+from support.companies import Cell
 
 Plain = str | int | bool | Decimal | UUID | date | datetime | time | timedelta
 Specimen = Mapping[str, Plain]

@@ -14,7 +14,7 @@ from comptoir.response.answer import Answer
 from comptoir.service import Request, Service
 from comptoir.service.atomic import AtomicGroup
 from support.client import Body, Record
-from support.office import Company
+from support.companies import Company
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Part:
 
 def run_group(company: Company, settings: Settings, *parts: Part) -> list[Answer]:
     """Do writes together, and give their answers; raises what the group raises."""
-    return company.office.wait(_run(company, settings, parts))
+    return company.admin.wait(_run(company, settings, parts))
 
 
 def shown(answer: Answer) -> Record:

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from support.patience import until
 from support.server import Server
+from support.waiting import until
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True):

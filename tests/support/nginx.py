@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from support.patience import until
 from support.postgres import LOOPBACK, free_port
 from support.programs import needed
+from support.waiting import until
 
 _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from support.patience import until
 from support.postgres import LOOPBACK, ROLE, Databases, free_port, open_folder
 from support.programs import needed
+from support.waiting import until
 
 
 @contextmanager

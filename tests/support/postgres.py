@@ -22,8 +22,8 @@ from uuid import uuid4
 import asyncpg
 
 from support.locks import held_alone, held_with_others
-from support.patience import until
 from support.postgres_programs import Programs, postgres_programs
+from support.waiting import until
 
 StopMode = Literal["smart", "fast", "immediate"]
 STOP_SIGNALS: Mapping[StopMode, signal.Signals] = {

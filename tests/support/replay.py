@@ -6,8 +6,8 @@ import httpx
 import msgspec
 
 from support.client import Client
+from support.companies import Cell, Company
 from support.corpus import DATA, Case
-from support.office import Cell, Company
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 

@@ -17,10 +17,10 @@ import httpx
 
 from comptoir.config import Settings, environment_name
 from support.client import Client
-from support.office import Company, Office
-from support.starting import Process
+from support.companies import Company, CompanyAdmin
+from support.processes import Process
+from support.sockets import http_client
 from support.tokens import Tokens
-from support.wire import http_client
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -54,7 +54,7 @@ class Server:
         self._started: Process | subprocess.Popen[bytes] | None = None
         self.base_url = ""
         self.start()
-        self.office = Office(settings, self._runner)
+        self.admin = CompanyAdmin(settings, self._runner)
 
     def start(self) -> None:
         """Start, and return when the address is known."""
@@ -79,7 +79,7 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.office.close()
+        self.admin.close()
         self._runner.close()
         self._http.close()
         self.kill()
@@ -109,12 +109,12 @@ class Server:
         return Client(self, self.base_url.removesuffix(self.settings.base_path), "")
 
     def new_company(self) -> Company:
-        return self.office.add_company(self.client)
+        return self.admin.add_company(self.client)
 
     def again(self, company: Company) -> Company:
         """The same company at the address that the server has since its last start."""
         root = f"{self.client.root}/companies({company.id})"
-        return Company(self, root, company.token, company.stored, company.office)
+        return Company(self, root, company.token, company.stored, company.admin)
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM, as service managers do."""

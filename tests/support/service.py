@@ -14,8 +14,8 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from support.client import Client
+from support.companies import Company, CompanyAdmin
 from support.leaving import left_open
-from support.office import Company, Office
 from support.tokens import Tokens
 
 
@@ -39,13 +39,13 @@ class Service:
         self._application = Application(self.settings, model)
         self._runner.run(self._application.start())
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(self._application))
-        self.office = Office(self.settings, self._runner, model)
+        self.admin = CompanyAdmin(self.settings, self._runner, model)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.office.close()
+        self.admin.close()
         self._runner.run(self._http.aclose())
         self._runner.run(self._application.stop())
         self._runner.close()
@@ -62,7 +62,7 @@ class Service:
         return Client(self, base.removesuffix(path), "")
 
     def new_company(self, name: str = "Test & Söhne") -> Company:
-        return self.office.add_company(self.client, name)
+        return self.admin.add_company(self.client, name)
 
     def send(self, request: httpx.Request) -> httpx.Response:
         return self._runner.run(self._http.send(request))

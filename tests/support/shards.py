@@ -17,7 +17,7 @@ import asyncpg
 
 from comptoir.catalog import MODEL
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from support.tap import Values
+from support.postgres_proxy import Values
 
 SHARDS = 8
 TABLES = tuple(build_tables(MODEL).metadata.tables)

@@ -6,8 +6,8 @@ from typing import Literal
 
 from typing_extensions import override
 
-from support.patience import until
 from support.postgres import ADMINISTRATOR, Databases, Postgres, Setting
+from support.waiting import until
 
 
 class Standby(Postgres):

@@ -7,7 +7,7 @@ from threading import Condition, Thread
 import httpx
 
 from support.client import record, tag_of
-from support.office import Company
+from support.companies import Company
 
 PATIENCE_SECONDS = 60
 

@@ -6,7 +6,7 @@ import pytest
 
 from support.command import Command
 from support.service import Service
-from transfer.pair import Pair
+from transfer.two_databases import TwoDatabases
 
 REAL = Path(__file__).parents[3] / "shared" / "real" / "adventureworks"
 
@@ -24,7 +24,7 @@ PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))
 
 
 @contextmanager
-def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[Pair]:
+def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[TwoDatabases]:
     """Two fresh databases of the kinds that the fixture's parameter names."""
     with ExitStack() as services:
         made: list[Service] = []
@@ -32,20 +32,20 @@ def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[Pair]:
             (folder / side).mkdir()
             fresh = request.getfixturevalue(f"fresh_{kind}")
             made.append(services.enter_context(Service(fresh, folder / side)))
-        yield services.enter_context(Pair(Command.without_database(folder), *made))
+        yield services.enter_context(TwoDatabases(Command.without_database(folder), *made))
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids="-to-".join)
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Pair]:
+) -> Iterator[TwoDatabases]:
     """Two databases, each with a service."""
     with made_pair(request, tmp_path_factory.mktemp("pair")) as pair:
         yield pair
 
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)
-def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TwoDatabases]:
     """Two databases without companies, which no other test has."""
     with made_pair(request, tmp_path) as pair:
         yield pair

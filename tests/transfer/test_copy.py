@@ -8,20 +8,20 @@ import pytest
 
 from conftest import stock
 from support.client import record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.refusals import refusal
 from support.repeats import essence, repeatable
 from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
 from transfer.conftest import PAIRS
-from transfer.pair import Pair, guid, rows_of
+from transfer.two_databases import TwoDatabases, guid, rows_of
 
 AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]
 
 
 @pytest.fixture
-def company(pair: Pair) -> Company:
+def company(pair: TwoDatabases) -> Company:
     """A company in the source with the sample of every kind."""
     return stock(pair.source.new_company("Tannhof Holz"))
 
@@ -30,10 +30,10 @@ ALIKE = (("sqlite", "sqlite"), ("postgres", "postgres"))
 
 
 @pytest.mark.parametrize("pair", [*PAIRS, *ALIKE], ids="-to-".join, indirect=True)
-def test_every_row_of_every_table_is_copied(pair: Pair, company: Company) -> None:
+def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company) -> None:
     """A table that copying does not know of would fail here."""
     record(company.patch(AGENT, {"name": "New"}, tag_of(company.get(AGENT)), repeatable()))
-    company.office.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
+    company.admin.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
     company.catch_up("contactsExt")
 
     out = pair.copied(company)
@@ -48,7 +48,7 @@ def test_every_row_of_every_table_is_copied(pair: Pair, company: Company) -> Non
     assert rows_of(pair.urls[1], company)["copies"] == []
 
 
-def test_the_change_log_is_the_same(pair: Pair, company: Company) -> None:
+def test_the_change_log_is_the_same(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     printed = [
         pair.command.done("changes", "--company", company.id, "--database", url).out
@@ -58,7 +58,7 @@ def test_the_change_log_is_the_same(pair: Pair, company: Company) -> None:
     assert printed[0] == printed[1]
 
 
-def test_dumps_are_the_same(pair: Pair, company: Company, tmp_path: Path) -> None:
+def test_dumps_are_the_same(pair: TwoDatabases, company: Company, tmp_path: Path) -> None:
     pair.copied(company)
     for side, url in zip(("source", "target"), pair.urls, strict=True):
         named = ("--company", company.id, "--database", url)
@@ -69,7 +69,7 @@ def test_dumps_are_the_same(pair: Pair, company: Company, tmp_path: Path) -> Non
     assert filecmp.cmpfiles(source, target, files, shallow=False)[0] == files
 
 
-def test_memory_does_not_grow_with_what_is_copied(pair: Pair, company: Company) -> None:
+def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: Company) -> None:
     """60 million characters pass through a few."""
     text = "AAAA" * 150_000
     table = "ItemProductTextLongContentsExt"
@@ -88,7 +88,7 @@ def test_memory_does_not_grow_with_what_is_copied(pair: Pair, company: Company) 
     assert peak < 30_000_000
 
 
-def test_a_tag_of_the_source_is_one_of_the_target(pair: Pair, company: Company) -> None:
+def test_a_tag_of_the_source_is_one_of_the_target(pair: TwoDatabases, company: Company) -> None:
     stale = tag_of(company.get(CONTACT))
     current = tag_of(company.patch(CONTACT, {"city": "Wien"}, stale))
     pair.copied(company)
@@ -103,7 +103,7 @@ def test_a_tag_of_the_source_is_one_of_the_target(pair: Pair, company: Company) 
     assert after[-1].number == before[-1].number + 1
 
 
-def test_a_delta_link_goes_on_in_the_target(pair: Pair, company: Company) -> None:
+def test_a_delta_link_goes_on_in_the_target(pair: TwoDatabases, company: Company) -> None:
     tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
     link = tracked.json()["@odata.deltaLink"]
     pair.copied(company)
@@ -115,7 +115,7 @@ def test_a_delta_link_goes_on_in_the_target(pair: Pair, company: Company) -> Non
     assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Wien")]
 
 
-def test_the_answers_are_the_same(pair: Pair, company: Company) -> None:
+def test_the_answers_are_the_same(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     there = pair.there(company)
     for path in PATHS.values():
@@ -123,7 +123,7 @@ def test_the_answers_are_the_same(pair: Pair, company: Company) -> None:
 
 
 def test_a_write_that_was_done_in_the_source_is_not_done_again(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     first = company.patch(AGENT, {"name": "New"}, headers=headers)
@@ -136,21 +136,21 @@ def test_a_write_that_was_done_in_the_source_is_not_done_again(
     assert there.changes() == company.changes()
 
 
-def test_an_interrupted_load_goes_on_in_the_target(pair: Pair, company: Company) -> None:
-    digest = company.office.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
+def test_an_interrupted_load_goes_on_in_the_target(pair: TwoDatabases, company: Company) -> None:
+    digest = company.admin.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
     pair.copied(company)
 
-    assert pair.target.office.load_mark(company.stored, "itemsExt", digest) == 1
+    assert pair.target.admin.load_mark(company.stored, "itemsExt", digest) == 1
 
 
-def test_passwords_go_along(pair: Pair, company: Company) -> None:
+def test_passwords_go_along(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     there = pair.there(company).record(f"{CONTACT}/onlinePassword")
     assert there["value"] == SAMPLES["contactsExt"]["onlinePassword"]
 
 
 def test_searches_find_what_was_copied_before_and_behind_their_index(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     company.catch_up("contactsExt")
     pair.copied(company)
@@ -164,7 +164,7 @@ def test_searches_find_what_was_copied_before_and_behind_their_index(
     assert there.listed("contactsExt", {"$search": "annette"}) == found
 
 
-def test_other_companies_of_the_target_are_left_alone(pair: Pair, company: Company) -> None:
+def test_other_companies_of_the_target_are_left_alone(pair: TwoDatabases, company: Company) -> None:
     other = stock(pair.target.new_company("Other"))
     before = other.changes()
 
@@ -174,7 +174,7 @@ def test_other_companies_of_the_target_are_left_alone(pair: Pair, company: Compa
     assert record(other.get(AGENT))["name"] == SAMPLES["shippingAgentsExt"]["name"]
 
 
-def test_a_company_may_return(pair: Pair, company: Company) -> None:
+def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:
     """What it was is a part of what it has become."""
     pair.copied(company)
     there = pair.there(company)
@@ -188,7 +188,7 @@ def test_a_company_may_return(pair: Pair, company: Company) -> None:
     pair.assert_same(company)
 
 
-def test_all_companies_are_copied_unless_some_are_named(own_pair: Pair) -> None:
+def test_all_companies_are_copied_unless_some_are_named(own_pair: TwoDatabases) -> None:
     empty = own_pair.source.new_company("Empty")
     full = stock(own_pair.source.new_company("Full"))
     third = own_pair.source.new_company("Third")

@@ -9,11 +9,11 @@ from comptoir.transfer.copy import ROUNDS
 from comptoir.transfer.snapshot import LOOKUP
 from conftest import stock
 from support.client import record, tag_of
-from support.office import Company
+from support.companies import Company
 from support.repeats import essence, repeatable
 from support.samples import CONTACT as CONTACT_ID
 from support.samples import PATHS, SAMPLES
-from transfer.pair import Pair, guid
+from transfer.two_databases import TwoDatabases, guid
 
 AGENT = PATHS["shippingAgentsExt"]
 CONTACT = PATHS["contactsExt"]
@@ -21,13 +21,15 @@ STAGES = ("copying changes", "copying contactsExt", "copying salesPricesExt", "c
 
 
 @pytest.fixture
-def company(pair: Pair) -> Company:
+def company(pair: TwoDatabases) -> Company:
     """A company in the source with the sample of every kind."""
     return stock(pair.source.new_company())
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_what_is_written_meanwhile_is_followed(pair: Pair, company: Company, stage: str) -> None:
+def test_what_is_written_meanwhile_is_followed(
+    pair: TwoDatabases, company: Company, stage: str
+) -> None:
     def write() -> None:
         record(company.patch(CONTACT, {"city": "Wien"}, "*"))
         record(company.post("contactsExt", {"displayName": "New"}), 201)
@@ -44,7 +46,7 @@ def test_what_is_written_meanwhile_is_followed(pair: Pair, company: Company, sta
 
 
 def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     pair.stopped_at(company, "copying contactsExt")
     record(company.patch(CONTACT, {"city": "Wien"}, "*"))
@@ -56,7 +58,7 @@ def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
 
 
 def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     """A record that is still to come has the number of one that is there by then."""
     ids = [guid(at) for at in range(SLICE_ROWS + 10)]
@@ -69,7 +71,9 @@ def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
     pair.assert_same(company)
 
 
-def test_unique_values_may_change_hands_among_many_records(pair: Pair, company: Company) -> None:
+def test_unique_values_may_change_hands_among_many_records(
+    pair: TwoDatabases, company: Company
+) -> None:
     """Each record takes the number of the one that is looked up behind it."""
     ids = [guid(at) for at in range(2 * LOOKUP + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
@@ -88,7 +92,9 @@ def test_unique_values_may_change_hands_among_many_records(pair: Pair, company: 
     pair.assert_same(company)
 
 
-def test_repeatable_writes_that_change_nothing_are_followed(pair: Pair, company: Company) -> None:
+def test_repeatable_writes_that_change_nothing_are_followed(
+    pair: TwoDatabases, company: Company
+) -> None:
     """They take no change number, and still must not be decided anew."""
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     pair.stopped_at(company, "comparing")
@@ -102,7 +108,7 @@ def test_repeatable_writes_that_change_nothing_are_followed(pair: Pair, company:
 
 
 def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     numbers = iter(range(1_000))
 
@@ -119,7 +125,7 @@ def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
     pair.assert_same(company)
 
 
-def test_what_is_written_at_the_very_end_is_told(pair: Pair, company: Company) -> None:
+def test_what_is_written_at_the_very_end_is_told(pair: TwoDatabases, company: Company) -> None:
     def write() -> None:
         record(company.patch(CONTACT, {"city": "Wien"}, "*"))
 
@@ -131,7 +137,7 @@ def test_what_is_written_at_the_very_end_is_told(pair: Pair, company: Company) -
 
 
 def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     pair.copied(company)
     record(company.patch(CONTACT, {"city": "Wien"}, "*"))
@@ -144,7 +150,7 @@ def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
     pair.assert_same(company)
 
 
-def test_writes_are_not_held_up_by_a_copy(pair: Pair, company: Company) -> None:
+def test_writes_are_not_held_up_by_a_copy(pair: TwoDatabases, company: Company) -> None:
     """A tag that the source gives in the middle of it is one of the target in the end."""
     tags = []
 
@@ -158,7 +164,7 @@ def test_writes_are_not_held_up_by_a_copy(pair: Pair, company: Company) -> None:
 
 
 def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     pair.copied(company)
     there = pair.there(company)
@@ -183,7 +189,7 @@ def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
 
 
 def test_a_service_that_takes_the_company_to_be_there_still_writes_nothing(
-    pair: Pair, company: Company, monkeypatch: pytest.MonkeyPatch
+    pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
     pair.copied(company)

@@ -15,12 +15,12 @@ from comptoir.store.migrate import migrate
 from comptoir.store.snapshot import SLICE_ROWS
 from conftest import stock
 from support.command import Command
+from support.companies import Company
 from support.databases import FreshDatabase
-from support.office import Company
 from support.postgres import Postgres
 from support.samples import SAMPLES
 from support.service import Service
-from transfer.pair import Pair, Stopped
+from transfer.two_databases import Stopped, TwoDatabases
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 MANY = 2 * SLICE_ROWS + 500
@@ -28,7 +28,7 @@ MANY = 2 * SLICE_ROWS + 500
 
 
 @pytest.fixture
-def company(pair: Pair) -> Company:
+def company(pair: TwoDatabases) -> Company:
     """A company in the source with the sample of every kind."""
     return stock(pair.source.new_company())
 
@@ -44,7 +44,7 @@ def load_customers(company: Company, size: int = MANY) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(size)))
 
 
-def test_whatever_it_was_doing_it_goes_on_from_there(pair: Pair, company: Company) -> None:
+def test_whatever_it_was_doing_it_goes_on_from_there(pair: TwoDatabases, company: Company) -> None:
     """Each time it comes one step further than the time before."""
     for steps in count(1):
         told = 0
@@ -66,7 +66,7 @@ def test_whatever_it_was_doing_it_goes_on_from_there(pair: Pair, company: Compan
     pair.assert_same(company)
 
 
-def test_nothing_is_copied_twice(pair: Pair, company: Company) -> None:
+def test_nothing_is_copied_twice(pair: TwoDatabases, company: Company) -> None:
     load_customers(company)
     pair.stopped_at(company, "copying customersExt", times=2)
     assert pair.copied_so_far(company, "customersExt") == 2 * SLICE_ROWS
@@ -79,7 +79,7 @@ def test_nothing_is_copied_twice(pair: Pair, company: Company) -> None:
     pair.assert_same(company)
 
 
-def test_the_id_of_an_unfinished_company_is_taken(pair: Pair, company: Company) -> None:
+def test_the_id_of_an_unfinished_company_is_taken(pair: TwoDatabases, company: Company) -> None:
     pair.stopped_at(company, "copying contactsExt")
     named = ("--id", company.id, "--database", pair.urls[1])
 
@@ -90,7 +90,7 @@ def test_the_id_of_an_unfinished_company_is_taken(pair: Pair, company: Company) 
     pair.assert_same(company)
 
 
-def test_of_two_copies_at_once_the_later_one_goes_on(pair: Pair, company: Company) -> None:
+def test_of_two_copies_at_once_the_later_one_goes_on(pair: TwoDatabases, company: Company) -> None:
     with pytest.raises(OperatorError, match=r"another run continues this copy of the company"):
         pair.during(company, "copying contactsExt", lambda: pair.overtake(company))
     pair.assert_same(company)
@@ -105,7 +105,9 @@ def test_of_two_copies_at_once_the_later_one_goes_on(pair: Pair, company: Compan
     ],
     indirect=["pair"],
 )
-def test_a_command_that_is_killed_goes_on(pair: Pair, company: Company, number: int) -> None:
+def test_a_command_that_is_killed_goes_on(
+    pair: TwoDatabases, company: Company, number: int
+) -> None:
     load_customers(company)
     source, target = pair.urls
     arguments = ("copy", "--from", source, "--to", target, "--company", company.id)
@@ -135,7 +137,7 @@ def test_a_database_that_is_killed_holds_up_a_copy_and_no_more(
         for side in ("source", "target"):
             (command.folder / side).mkdir()
             services.append(used.enter_context(Service(fresh[side], command.folder / side)))
-        pair = used.enter_context(Pair(command, *services))
+        pair = used.enter_context(TwoDatabases(command, *services))
         company = stock(pair.source.new_company())
         load_customers(company)
         with pytest.raises(Refusal) as refused:

@@ -7,17 +7,17 @@ from comptoir.store.urls import shown
 from conftest import stock
 from support.client import record
 from support.command import Command
+from support.companies import Company
 from support.databases import run_sql
-from support.office import Company
 from support.samples import CUSTOMER, PATHS, SAMPLES
-from transfer.pair import Pair
+from transfer.two_databases import TwoDatabases
 
 CONTACT = PATHS["contactsExt"]
 UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
 
 
 @pytest.fixture
-def company(pair: Pair) -> Company:
+def company(pair: TwoDatabases) -> Company:
     """A company in the source with the sample of every kind."""
     return stock(pair.source.new_company())
 
@@ -41,7 +41,7 @@ LOGGED = "DELETE FROM changes WHERE number = 2"
     ],
 )
 def test_a_copy_that_differs_is_not_seen_and_mended_anew(
-    pair: Pair, company: Company, tampering: str, place: str
+    pair: TwoDatabases, company: Company, tampering: str, place: str
 ) -> None:
     company.load("customersExt", {"id": LAST, "number": "C2"})
     pair.stopped_at(company, "comparing")
@@ -57,7 +57,7 @@ def test_a_copy_that_differs_is_not_seen_and_mended_anew(
     pair.assert_same(company)
 
 
-def test_a_record_too_many_is_told(pair: Pair, company: Company) -> None:
+def test_a_record_too_many_is_told(pair: TwoDatabases, company: Company) -> None:
     pair.stopped_at(company, "comparing")
     table = "ItemProductTextLongContentsExt"
     columns = ", ".join(f'"{name}"' for name in SAMPLES[table] if name != "systemId")
@@ -71,7 +71,9 @@ def test_a_record_too_many_is_told(pair: Pair, company: Company) -> None:
     assert told in pair.fault(company)
 
 
-def test_a_complete_copy_that_was_tampered_with_is_told(pair: Pair, company: Company) -> None:
+def test_a_complete_copy_that_was_tampered_with_is_told(
+    pair: TwoDatabases, company: Company
+) -> None:
     pair.copied(company)
     run_sql(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
 
@@ -82,13 +84,13 @@ def test_a_complete_copy_that_was_tampered_with_is_told(pair: Pair, company: Com
     assert "--anew" not in pair.fault(company, "--anew")
 
 
-def test_a_company_that_was_renamed_by_hand_is_told(pair: Pair, company: Company) -> None:
+def test_a_company_that_was_renamed_by_hand_is_told(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     run_sql(pair.urls[1], f"UPDATE companies SET name = 'X' WHERE company_id = '{company.id}'")
     assert "its own row differs" in pair.fault(company)
 
 
-def test_a_copy_with_writes_of_its_own_is_left_alone(pair: Pair, company: Company) -> None:
+def test_a_copy_with_writes_of_its_own_is_left_alone(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     there = pair.there(company)
     record(there.patch(CONTACT, {"city": "Wien"}, "*"))
@@ -102,7 +104,9 @@ def test_a_copy_with_writes_of_its_own_is_left_alone(pair: Pair, company: Compan
     assert len(there.changes()) == len(SAMPLES) + 1
 
 
-def test_another_company_with_the_same_id_is_left_alone(pair: Pair, company: Company) -> None:
+def test_another_company_with_the_same_id_is_left_alone(
+    pair: TwoDatabases, company: Company
+) -> None:
     named = ("--id", company.id, "--database", pair.urls[1])
     pair.command.done("company", "create", "Other", *named)
 
@@ -112,7 +116,7 @@ def test_another_company_with_the_same_id_is_left_alone(pair: Pair, company: Com
     assert pair.there(company).listed("contactsExt") == []
 
 
-def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: Pair) -> None:
+def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: TwoDatabases) -> None:
     first, second = (stock(pair.source.new_company()) for _ in range(2))
     named = ("--id", second.id, "--database", pair.urls[1])
     pair.command.done("company", "create", "Other", *named)
@@ -122,7 +126,7 @@ def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: Pair) 
 
 
 def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
-    pair: Pair, company: Company
+    pair: TwoDatabases, company: Company
 ) -> None:
     pair.stopped_at(company, "copying customersExt")
     other = pair.command.folder / "other.db"
@@ -139,7 +143,7 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
     assert pair.there(company).listed("customersExt") == []
 
 
-def test_what_was_being_dropped_is_not_gone_on_with(pair: Pair, company: Company) -> None:
+def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company: Company) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     pair.stopped_at(company, "comparing")
     pair.stopped_at(company, "dropping customersExt", anew=True)

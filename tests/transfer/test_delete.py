@@ -24,14 +24,14 @@ from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS
 from conftest import stock
 from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
+from support.companies import Company
 from support.databases import ON_SQLITE, run_sql
-from support.office import Company
-from support.patience import until
 from support.repeats import repeatable
 from support.samples import SAMPLES
 from support.server import Server
 from support.service import Service
-from transfer.pair import Pair, Stopped, rows_of
+from support.waiting import until
+from transfer.two_databases import Stopped, TwoDatabases, rows_of
 
 AGENTS = "shippingAgentsExt"
 SEARCHED = "itemsExt"
@@ -59,7 +59,7 @@ def filled(company: Company) -> Company:
     company.load(SEARCHED, *items)
     company.catch_up(SEARCHED)
     record(company.post(AGENTS, {"code": "R"}, repeatable()), 201)
-    company.office.begin_load(company.stored, "customersExt", [{"number": "L1"}])
+    company.admin.begin_load(company.stored, "customersExt", [{"number": "L1"}])
     return company
 
 
@@ -269,8 +269,8 @@ def test_what_loads_into_a_company_meanwhile_is_refused(ready: Command, company:
     refused: list[str] = []
 
     def load() -> None:
-        office = company.office
-        for begins in (office.begin_load, office.load):
+        admin = company.admin
+        for begins in (admin.begin_load, admin.load):
             with pytest.raises(Refusal) as refusal:
                 begins(company.stored, "customersExt", [{"number": "L1"}])
             refused.append(refusal.value.kind.code)
@@ -281,7 +281,7 @@ def test_what_loads_into_a_company_meanwhile_is_refused(ready: Command, company:
     assert rows_left(ready, company) == {}
 
 
-def test_an_unfinished_copy_is_deleted(pair: Pair) -> None:
+def test_an_unfinished_copy_is_deleted(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
     pair.stopped_at(company, "comparing")
     assert pair.copied_so_far(company, "contactsExt")
@@ -294,7 +294,7 @@ def test_an_unfinished_copy_is_deleted(pair: Pair) -> None:
     pair.assert_same(company)
 
 
-def test_a_copy_that_begins_again_leaves_no_documents_of_the_one_before(pair: Pair) -> None:
+def test_a_copy_that_begins_again_leaves_no_documents_of_the_one_before(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
     pair.copied(company)
     there = pair.there(company)
@@ -311,7 +311,7 @@ def test_a_copy_that_begins_again_leaves_no_documents_of_the_one_before(pair: Pa
     pair.assert_same(company)
 
 
-def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: Pair) -> None:
+def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases) -> None:
     company = stock(pair.source.new_company())
     pair.copied(company)
     there = Command(pair.command.folder, pair.urls[1])

@@ -20,8 +20,8 @@ from comptoir.store.snapshot import SLICE_ROWS
 from comptoir.transfer.dump import Dumper, DumpFormat
 from comptoir.transfer.snapshot import open_snapshot
 from support.command import COMPANY, OTHER_COMPANY, Command
+from support.companies import Company
 from support.load_target import LoadTarget
-from support.office import Company
 
 TEXTS = (
     'He said "no", twice',
@@ -166,7 +166,7 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
         company.load("shippingAgentsExt", {"code": "B"})
 
     async def dump() -> list[int]:
-        store = open_store(company.office.settings)
+        store = open_store(company.admin.settings)
         try:
             async with open_snapshot(store) as snapshot:
                 reading = snapshot.rows("customersExt", company.id)

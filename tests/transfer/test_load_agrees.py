@@ -11,8 +11,8 @@ from comptoir.store.ledger import Change
 from comptoir.transfer.load import LoadReport
 from support.command import COMPANY, Command
 from support.databases import FreshDatabase
-from support.files import RESOURCES, random_files
 from support.load_target import LoadTarget
+from support.random_files import RESOURCES, random_files
 
 SEEDS = (3, 4, 7)
 """Each with some hundred rows that are inserted, changed, left alone and refused."""

@@ -29,7 +29,7 @@ class SetClock:
 
 
 @dataclass
-class Desk:
+class TokenForger:
     """An issuer and a verifier over the same keys and clock, and the tools of a forger."""
 
     keys: KeyRing

@@ -25,7 +25,7 @@ Cell = str | int | bool | float | Decimal
 Row = Mapping[str, Cell]
 
 
-class Office:
+class CompanyAdmin:
     """A store of its own over a service's database, driven by the tests' event loop."""
 
     def __init__(self, settings: Settings, runner: asyncio.Runner, model: Model = MODEL) -> None:
@@ -91,23 +91,23 @@ class Company(Client):
     """A client that stands at a company's address, with the back office behind it."""
 
     stored: StoredCompany
-    office: Office
+    admin: CompanyAdmin
 
     @property
     def id(self) -> str:
         return self.stored.id
 
     def load(self, resource: str, *rows: Row) -> None:
-        self.office.load(self.stored, resource, rows)
+        self.admin.load(self.stored, resource, rows)
 
     def changes(self) -> list[Change]:
-        return self.office.changes(self.stored)
+        return self.admin.changes(self.stored)
 
     def catch_up(self, resource: str) -> None:
-        self.office.catch_up(self.stored, resource)
+        self.admin.catch_up(self.stored, resource)
 
     def search_lag(self, resource: str) -> int:
-        return self.office.search_lag(self.stored, resource)
+        return self.admin.search_lag(self.stored, resource)
 
 
 async def _opened(settings: Settings, model: Model) -> Store:

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Self
 
-from support.forge import Order
+from support.fork_server import Order
 
-_FORGE = Path(__file__).with_name("forge.py")
+_FORK_SERVER = Path(__file__).with_name("fork_server.py")
 
 
 class Process:
@@ -39,7 +39,7 @@ class Process:
         self.stderr, complaints = _pipe()
         with Path(os.devnull).open("rb") as nothing, theirs, output, complaints:
             streams = (nothing, output, complaints if errors is None else errors, theirs)
-            socket.send_fds(_forge(), [b"1"], [each.fileno() for each in streams])
+            socket.send_fds(_fork_server(), [b"1"], [each.fileno() for each in streams])
         if errors is not None:
             self.stderr.close()
         self._told.sendall(order.written())
@@ -91,13 +91,13 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 
 @cache
-def _forge() -> socket.socket:
-    """The way to this process's forge, which ends with it."""
+def _fork_server() -> socket.socket:
+    """The way to the fork server of this process, which ends with it."""
     mine, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
             # without -P the folder of this file would be among those that the command imports from
-            [sys.executable, "-P", _FORGE, str(theirs.fileno())],
+            [sys.executable, "-P", _FORK_SERVER, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )
@@ -105,6 +105,6 @@ def _forge() -> socket.socket:
     return mine
 
 
-def _end(asked: socket.socket, forge: "subprocess.Popen[bytes]") -> None:
+def _end(asked: socket.socket, fork_server: "subprocess.Popen[bytes]") -> None:
     asked.close()
-    forge.wait()
+    fork_server.wait()

@@ -34,7 +34,7 @@ def looks_a_type_up(statement: str) -> bool:
     return "RECURSIVE" in statement and "pg_type" in statement
 
 
-class Tap:
+class StatementProxy:
     """Keeps the statements that are run through it, each with the first of its bindings."""
 
     def __init__(self, url: str) -> None:

@@ -8,8 +8,8 @@ from decimal import Context, Decimal
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from support.draws import CONDITIONS
 from support.evaluator import Operand, Plain, Scope, Specimen, Unfit
+from support.random_expressions import CONDITIONS
 
 Row = Mapping[str, Plain | None]
 Step = Callable[[Sequence[Row], Sequence[Specimen]], list[Row]]

@@ -9,12 +9,12 @@ from typing import Self
 import httpx
 
 from support.server import Server
-from support.wire import http_client
+from support.sockets import http_client
 
 PATIENCE_SECONDS = 30
 
 
-class Spread:
+class WorkerConnections:
     """A `Carrier` with some connections to each process; requests take them in turn."""
 
     def __init__(self, server: Server, connections: int) -> None:

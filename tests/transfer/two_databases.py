@@ -17,8 +17,8 @@ from comptoir.transfer import Progress
 from comptoir.transfer.copy import Copier, CopyReport
 from comptoir.transfer.snapshot import open_snapshot
 from support.command import Command, Result
+from support.companies import Company
 from support.databases import in_database
-from support.office import Company
 from support.service import Service
 
 MADE_ANEW = {"copies", "search_marks", "search_documents"}
@@ -29,7 +29,7 @@ class Stopped(Exception):  # noqa: N818 - somebody's wish, not an error
     """A copy was interrupted."""
 
 
-class Pair:
+class TwoDatabases:
     """Where companies are, and where they are copied to."""
 
     def __init__(self, command: Command, source: Service, target: Service) -> None:
@@ -120,9 +120,9 @@ class Pair:
 
     def there(self, company: Company) -> Company:
         """The company, spoken to in the target."""
-        client, office = self.target.client, self.target.office
+        client, admin = self.target.client, self.target.admin
         root = f"{client.root}/companies({company.id})"
-        return Company(client.carrier, root, client.token, company.stored, office)
+        return Company(client.carrier, root, client.token, company.stored, admin)
 
     def copied_so_far(self, company: Company, table: str) -> int:
         """How many rows of a table of a company are in the target."""

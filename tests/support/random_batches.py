@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import msgspec
 
-from support.aim import Aim
 from support.batches import Entry, Reply
 from support.client import Record
 from support.model import FAILED_DEPENDENCY, KINDS, CompanyModel, Done, Outcome, Refused, Write
-from support.moves import Move, Step
+from support.random_operations import Move, Step
+from support.request_targets import RequestTargets
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Stage:
     refers: bool = False
 
 
-def staged(aim: Aim, steps: Sequence[Step], *, repeats: bool) -> Sequence[Stage]:
+def staged(targets: RequestTargets, steps: Sequence[Step], *, repeats: bool) -> Sequence[Stage]:
     """The steps of a batch, aimed at what there is now."""
     stages: list[Stage] = []
     for at, step in enumerate(steps):
         behind = stages[-1] if stages and (step.follows or step.refers) else None
         refers = behind is not None and step.refers and _can_refer(step.moves[0], behind)
         writes = {
-            f"{at}.{number}": aim.write(move, repeats=repeats)
+            f"{at}.{number}": targets.write(move, repeats=repeats)
             for number, move in enumerate(step.moves)
         }
         name = f"group {at}" if step.is_group else f"{at}.0"
@@ -57,7 +57,7 @@ def staged(aim: Aim, steps: Sequence[Step], *, repeats: bool) -> Sequence[Stage]
     return stages
 
 
-def entries(aim: Aim, stage: Stage) -> list[Entry]:
+def entries(targets: RequestTargets, stage: Stage) -> list[Entry]:
     """The requests of a step, as a batch in JSON has them."""
     made: list[Entry] = []
     for number, (name, write) in enumerate(stage.writes.items()):
@@ -69,7 +69,7 @@ def entries(aim: Aim, stage: Stage) -> list[Entry]:
             if stage.refers and number == 0:
                 more["url"] = f"${list(stage.behind.writes)[-1]}"
         # the ids by which they are repeatable come from the batch
-        made.append(aim.entry(replace(write, repeat=""), **more))
+        made.append(targets.entry(replace(write, repeat=""), **more))
     return made
 
 

@@ -8,8 +8,8 @@ from support.batches import Entry
 from support.client import Query
 from support.evaluator import Operand, Scope
 from support.model import ANY, KINDS, Address, CompanyModel, Guard, Sent, Values, Write
-from support.moves import CODES, IDS, IN_BODY, TAG, Move
-from support.moves import Query as Question
+from support.random_operations import CODES, IDS, IN_BODY, TAG, Move
+from support.random_operations import Query as Question
 from support.repeats import repeatable
 from support.samples import UNKNOWN
 
@@ -60,7 +60,7 @@ def _literal(text: str) -> str:
     return quote("'" + text.replace("'", "''") + "'", safe="'")
 
 
-class Aim:
+class RequestTargets:
     """Aims moves at what a model holds and held."""
 
     def __init__(self, model: CompanyModel) -> None:
