@@ -53,6 +53,9 @@ def chained(calls: int) -> str:
     return "tolower(toupper(" * calls + "base64Text" + "))" * calls + " eq 'x'"
 
 
+LENGTH = 16 << 20
+"""The characters of the text."""
+
 SLOW = {
     "a pattern": f"matchesPattern(base64Text,'{HOSTILE}')",
     "a chain": " or ".join([chained(45)] * 12),
@@ -61,7 +64,7 @@ SLOW = {
 
 @pytest.fixture(params=list(SLOW))
 def slow(request: pytest.FixtureRequest) -> str:
-    """A filter that takes many seconds on a text of four million characters."""
+    """A filter that takes many seconds on a text of that length."""
     return SLOW[request.param]
 
 
@@ -78,7 +81,7 @@ def patient(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
 
 
 def test_functions_that_take_too_long_are_503(slow: str, hurried: Server) -> None:
-    company = stocked(hurried, 4 << 20)
+    company = stocked(hurried, LENGTH)
     began = time.monotonic()
 
     for query in ({"$filter": slow}, {"$filter": slow, "$count": "true"}, {"$orderby": slow}):
@@ -92,7 +95,7 @@ def test_functions_that_take_too_long_are_503(slow: str, hurried: Server) -> Non
 
 def test_functions_are_stopped_when_their_client_disconnects(slow: str, patient: Server) -> None:
     """The only place for long reads is free again, and the log has 499."""
-    company = stocked(patient, 4 << 20)
+    company = stocked(patient, LENGTH)
     path = company.root.removeprefix(patient.origin.root)
     query = company.build("GET", LONG_TEXTS, {"$filter": slow}).url.query.decode()
     given = {"Authorization": f"Bearer {company.token}"}

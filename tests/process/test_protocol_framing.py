@@ -4,6 +4,7 @@ from socket import MSG_PEEK, socket
 
 import pytest
 
+from comptoir.http.server import MOST_PIPELINED
 from support.client import record
 from support.companies import Company
 from support.refusals import refusal
@@ -52,6 +53,20 @@ def test_a_body_that_breaks_off_is_refused_after_the_answers_before_it(
 
     assert first.status_code == 200
     refusal(last, "BadRequest")
+
+
+def test_requests_that_wait_on_a_connection_are_bounded(server: Server, company: Company) -> None:
+    """Each takes memory, whether or not it has a token."""
+    with server.connect() as connection:
+        send(connection, listing(server, company))
+        send(connection, head("GET", "/healthz", {}) * (MOST_PIPELINED + 500))
+        first, *others, last = read_answers(connection)
+
+    assert first.status_code == 200
+    assert {answer.content for answer in others} == {b"ok\n"}
+    assert len(others) <= MOST_PIPELINED
+    refusal(last, "Application_TooManyRequests")
+    assert last.headers["connection"] == "close"
 
 
 def test_a_request_that_was_answered_is_not_refused_as_well(server: Server) -> None:
@@ -200,12 +215,22 @@ def test_an_offer_of_another_protocol_is_ignored(
 
 def test_many_offers_at_once(server: Server) -> None:
     offer = OFFERS["HTTP/2, as curl offers it"]
-    many = head("GET", "/healthz", offer) * 2_000
+    many = head("GET", "/healthz", offer) * (MOST_PIPELINED - 1)
     with server.connect() as connection:
         send(connection, many + head("GET", "/healthz", {"Connection": "close"}))
         answers = read_answers(connection)
 
-    assert [answer.content for answer in answers] == [b"ok\n"] * 2_001
+    assert [answer.content for answer in answers] == [b"ok\n"] * MOST_PIPELINED
+
+
+def test_a_request_after_an_offer_is_refused_by_its_own_fault(server: Server) -> None:
+    offer = head("GET", "/healthz", OFFERS["WebSocket"])
+    with server.connect() as connection:
+        send(connection, offer + b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        first, last = read_answers(connection)
+
+    assert first.content == b"ok\n"
+    assert "several Host headers" in refusal(last, "BadRequest").message
 
 
 def test_a_body_after_an_offer_is_bounded_and_checked(server: Server, company: Company) -> None:

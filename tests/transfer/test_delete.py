@@ -10,18 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from itertools import count
 
-import msgspec
 import pytest
 
 from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError, Refusal
 from comptoir.store import store
-from comptoir.store.watermark_file import LOCK_NAME, NAME
 from comptoir.transfer import Progress, delete
 from comptoir.transfer.delete import delete_companies
 from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS
 from conftest import stock
+from support.backups import FileBackup
 from support.client import Client, page, record
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
@@ -34,6 +33,7 @@ from support.waiting import until
 from transfer.two_databases import Stopped, TwoDatabases, rows_of
 
 AGENTS = "shippingAgentsExt"
+TRACKED = {"Prefer": "odata.track-changes"}
 SEARCHED = "itemsExt"
 UNKNOWN = "c0ffee00-0000-4000-8000-000000000009"
 RESUMES = "comptoir: interrupted. The same command resumes.\n"
@@ -323,33 +323,49 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
     pair.assert_same(company)
 
 
-def test_its_watermark_goes_and_does_not_come_back(ready: Command, service_over: Service) -> None:
-    path = ready.folder / "keys" / NAME
+def test_reads_of_a_company_that_services_still_know_are_no_defect(
+    ready: Command, service_over: Service, company: Company
+) -> None:
+    """Its own row is gone first, and is known for a moment longer."""
+    assert company.get(SEARCHED).status_code == 200
+    with pytest.raises(Stopped):
+        delete_here(ready, company.id, stop)
 
-    def kept() -> dict[str, dict[str, tuple[int, str]]]:
-        content = path.read_bytes() if path.exists() else b"{}"
-        return msgspec.json.decode(content, type=dict[str, dict[str, tuple[int, str]]])
+    for query, headers in (("", TRACKED), ("$search=lamp", {})):
+        assert company.get(SEARCHED, query, headers).status_code in (200, 404)
 
+
+def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
+    ready: Command, service_over: Service, company: Company
+) -> None:
+    other = filled(service_over.new_company("Also doomed"))
+    ready.done("company", "delete", company.id, "--yes")
+    with pytest.raises(Stopped):
+        delete_here(ready, other.id, stop)
+
+    ready.done("company", "delete", company.id, other.id, "--yes")
+
+    assert marks_left(ready) == []
+    assert rows_left(ready, other) == {}
+
+
+@ON_SQLITE
+def test_a_backup_of_before_is_noticed_when_it_is_restored(ready: Command) -> None:
+    """The watermarks are beside every database alike."""
     settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
-    with Server(settings, ready.folder) as server:
-        root = server.client.root
-        clients = {
-            each: Client(server.client.carrier, f"{root}/companies({each})", server.client.token)
-            for each in (COMPANY, OTHER_COMPANY)
-        }
-        for client in clients.values():
-            record(client.post(AGENTS, {"code": "A"}), 201)
-        until(lambda: len(kept()) == 2 or None, "watermarks of both")
-        ready.done("company", "delete", COMPANY, "--yes")
-        assert set(kept()) == {OTHER_COMPANY}
-
-        record(clients[OTHER_COMPANY].post(AGENTS, {"code": "B"}), 201)
-        server.ask_to_stop()
-        server.wait()
-    assert [number for number, _ in kept()[OTHER_COMPANY].values()] == [2]
-    assert set(kept()) == {OTHER_COMPANY}
+    with Service(lambda *_: ready.url, ready.folder) as service:
+        backup = FileBackup(ready.url)
+        client = Client(
+            service, f"{service.client.root}/companies({COMPANY})", service.client.token
+        )
+        record(client.post(AGENTS, {"code": "A"}), 201)
+    ready.done("company", "delete", COMPANY, "--yes")
     with Server(settings, ready.folder) as server:
         assert COMPANY not in server.client.get("companies").text
+
+    backup.restored()
+
+    assert "older than" in ready.run("serve", "--port", "0").err
 
 
 @pytest.mark.parametrize(
@@ -418,23 +434,3 @@ def test_a_terminal_asks_for_the_id_of_what_was_interrupted(
 
     assert (status, out) == (0, f"{company.id}: deleted\n")
     assert "whose deletion or copy is unfinished" in err
-
-
-@ON_SQLITE
-def test_a_file_of_watermarks_that_cannot_be_written_costs_a_warning(
-    ready: Command, service_over: Service
-) -> None:
-    """The file lies beside every database alike."""
-    root = f"{service_over.client.root}/companies({COMPANY})"
-    client = Client(service_over, root, service_over.client.token)
-    with Service(lambda *_: ready.url, ready.folder) as service:
-        there = Client(service, root, service.client.token)
-        record(there.post(AGENTS, {"code": "A"}), 201)
-    lock = ready.folder / "keys" / LOCK_NAME
-    lock.unlink()
-    lock.mkdir()
-
-    result = ready.done("company", "delete", COMPANY, "--yes")
-
-    assert f"{NAME} cannot be written" in result.err
-    assert client.get(AGENTS).status_code == 404

@@ -3,8 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
@@ -13,7 +11,6 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.help import Command, Group
-from comptoir.cli.messages import warn
 from comptoir.cli.report import bar
 from comptoir.cli.running import (
     database_settings,
@@ -33,8 +30,7 @@ from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import KNOWN_SECONDS, Store
-from comptoir.store.watermark_file import WatermarkFile, with_file
-from comptoir.transfer.delete import deletable, delete_companies
+from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000
 """How many companies are asked for at a time."""
@@ -203,11 +199,15 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
 
 
 async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]:
-    """The names of companies by id, without those whose deletion is to be resumed."""
+    """The names of companies by id, without those whose deletion is to be resumed.
+
+    Raises `OperatorError` for an id of no company, unless it is of one that an interrupted command
+    has deleted already.
+    """
     async with opened(settings) as store:
-        for company_id in wanted:
-            if not await deletable(store, company_id):
-                raise no_company(company_id)
+        missing = [each for each in wanted if not await deletable(store, each)]
+        if missing and not any([await is_unfinished(store, each) for each in wanted]):
+            raise no_company(missing[0])
         return {company_id: name for name, company_id in await all_companies(store)}
 
 
@@ -230,11 +230,6 @@ async def _delete(settings: Settings, wanted: Sequence[str]) -> None:
     async with opened(settings) as store:
         with bar("companies") as listener:
             await delete_companies(store, wanted, listener)
-    file = WatermarkFile(Path(settings.keys))
-    try:
-        await with_file(partial(file.forget, wanted))
-    except OSError as fault:
-        warn(f"{file.path} cannot be written: {fault.strerror}. It keeps the companies' ids.")
 
 
 async def _listed(settings: Settings) -> list[tuple[str, str]]:

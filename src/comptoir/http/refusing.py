@@ -9,6 +9,7 @@ from comptoir.errors import (
     HEADERS_TOO_LARGE,
     HTTP_VERSION_NOT_SUPPORTED,
     REQUEST_TIMEOUT,
+    TOO_MANY_REQUESTS,
     Refusal,
 )
 from comptoir.http.exchange import next_id
@@ -75,6 +76,16 @@ def too_slow(seconds: float) -> Refusal:
         REQUEST_TIMEOUT,
         f"The request did not arrive within {seconds:g} seconds. Send it whole and without "
         "pauses, or less at a time.",
+    )
+
+
+def too_many_pipelined(limit: int) -> Refusal:
+    """429 for a request that comes while too many wait on its connection."""
+    return Refusal(
+        TOO_MANY_REQUESTS,
+        f"{limit} requests wait on this connection already. Read their answers before you send "
+        "more, or use more connections.",
+        headers={"Retry-After": "1"},
     )
 
 

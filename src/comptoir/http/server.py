@@ -23,6 +23,7 @@ from comptoir.http.refusing import (
     head_too_large,
     malformed,
     refusing,
+    too_many_pipelined,
     too_slow,
 )
 from comptoir.http.transport import GatheringTransport
@@ -35,6 +36,8 @@ _PIECE = 16 << 10
 _PROBE_SECONDS = 1.0
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HEADER_MARKS = len(": \r\n")
+MOST_PIPELINED = 1_000
+"""Requests that may wait on a connection for the answer to the one before them."""
 _CHUNK_MARKS = 20
 """Bytes of each chunk that a client needs for its size and line ends."""
 
@@ -78,6 +81,8 @@ class Protocol(HttpToolsProtocol):
             self.probe.cancel()
         if self.answering is not None and not self.answering.response_complete:
             self._leave(self.answering)
+        # requests that were not begun refer to this protocol, which refers to them
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     @override
@@ -157,10 +162,9 @@ class Protocol(HttpToolsProtocol):
             return
         self.arrived_bytes += len(data)
         try:
-            try:
-                self.parser.feed_data(data)
-            except httptools.HttpParserUpgrade as offer:
-                self._ignore(offer, data)
+            offset = self._feed(data)
+            if offset is not None:
+                self._ignore_offers(data, offset)
         except httptools.HttpParserCallbackError as fault:
             # a callback of ours that refuses ends the parsing with its refusal as the context
             cause = fault.__context__
@@ -176,15 +180,21 @@ class Protocol(HttpToolsProtocol):
             too_large = body_overhead_too_large if self.in_body else head_too_large
             self._refuse(too_large(self.head_limit))
 
-    def _ignore(self, offer: httptools.HttpParserUpgrade | None, data: bytes | memoryview) -> None:
+    def _feed(self, data: bytes | memoryview) -> int | None:
+        """Parse data; returns where it goes on after an offer of another protocol."""
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as offer:
+            offset: int = offer.args[0]
+            return offset
+        return None
+
+    def _ignore_offers(self, data: bytes | memoryview, offset: int | None) -> None:
         """Read as HTTP/1.1 what comes after an offer of another protocol (RFC 9110, 7.8)."""
-        while offer is not None:
-            data, offer = data[offer.args[0] :], None
+        while offset is not None:
+            data = data[offset:]
             self._read_on()
-            try:
-                self.parser.feed_data(data)
-            except httptools.HttpParserUpgrade as another:
-                offer = another
+            offset = self._feed(data)
 
     def _read_on(self) -> None:
         """Go on at the body of the request whose head has been read, with a parser of its own."""
@@ -204,6 +214,8 @@ class Protocol(HttpToolsProtocol):
             # the head that `_read_on` writes
             self.headers = []
             return
+        if len(self.pipeline) >= MOST_PIPELINED:
+            raise too_many_pipelined(MOST_PIPELINED)
         if self.arrived_bytes > self.head_limit:
             fields = sum(len(name) + len(value) + _HEADER_MARKS for name, value in self.headers)
             if len(self.url) + fields > self.head_limit:

@@ -102,7 +102,8 @@ class StatementReads(Reads):
     @override
     async def position(self, company: Company, at_least: int = 0) -> int:
         rows = await self._rows(self._statements.service.position, company.id)
-        return int(rows[0][0])
+        # a company that is being deleted is known for a moment longer
+        return int(rows[0][0]) if rows else 0
 
     @override
     async def changes_of(

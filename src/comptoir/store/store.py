@@ -102,9 +102,7 @@ class StatementStore(StatementReads, Store):
             return known[0]
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
-            if known is not None:
-                self.forget(company_id)
-                self.watermarks.forget(known[0])
+            self.forget(company_id)
             return None
         company = Company(company_id, str(rows[0][0]))
         self._companies[company_id] = (company, now + KNOWN_SECONDS)
@@ -138,7 +136,7 @@ class StatementStore(StatementReads, Store):
             yield query
             return ledger.number
 
-        return await self._writer.submit(company_id, unit, alone=True)
+        return await self.submit(company_id, unit)
 
     @override
     async def last_change(self, company: Company) -> Watermark | None:
@@ -152,7 +150,7 @@ class StatementStore(StatementReads, Store):
         index = self._statements.index
         indexed = index.sets[entity_set]
         rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)
-        return int(rows[0][0])
+        return int(rows[0][0]) if rows else 0
 
     @override
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import fcntl
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -95,19 +95,6 @@ class WatermarkFile:
                 self._replace(merged)
         return merged
 
-    def forget(self, company_ids: Collection[str]) -> None:
-        """Remove the watermarks of companies; raises `OSError` as `merge` does.
-
-        A damaged file is left to `merge`, which replaces it.
-        """
-        if not self.path.exists():
-            return
-        with self._locked(), suppress(OperatorError):
-            marks = self.read()
-            kept = {each: mark for each, mark in marks.items() if each.id not in company_ids}
-            if len(kept) < len(marks):
-                self._replace(kept)
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -164,6 +151,10 @@ class WatermarkKeeper:
         merge = partial(self._file.merge, marks, self._watermarks.known)
         try:
             self._watermarks.learn(await with_file(merge))
+        except asyncio.CancelledError:
+            # a stop saves them once more; whether they were saved already makes no difference
+            self._watermarks.put_back(marks)
+            raise
         except OSError as fault:
             self._watermarks.put_back(marks)
             # which others have is not worth a word

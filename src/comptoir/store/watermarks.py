@@ -51,10 +51,6 @@ class Watermarks:
         """All watermarks."""
         return self._known.copy()
 
-    def forget(self, company: Company) -> None:
-        """Drop the watermark of a company that is not in the database any more."""
-        self._known.pop(company, None)
-
     def take(self) -> Mapping[Company, Watermark]:
         """The watermarks that were acknowledged since they were taken last."""
         taken: dict[Company, Watermark] = {}

@@ -230,7 +230,9 @@ class _Run:
     async def _follow(self, ours: Snapshot) -> None:
         """Copy the changes since then, up to a snapshot."""
         origin = await ours.origin(self._id)
-        last = self._mark.number if origin is None else origin.number
+        if origin is None:
+            raise OperatorError(f"the source has no company {self._id} any more.")
+        last = origin.number
         self._report.number = last
         total, done = last - self._mark.number, 0
         async with aclosing(ours.rows(CHANGES, self._id, (self._mark.number,))) as slices:

@@ -24,6 +24,13 @@ async def deletable(store: Store, company_id: str) -> bool:
         )
 
 
+async def is_unfinished(store: Store, company_id: str) -> bool:
+    """Whether the deletion of a company, or of its unfinished copy, was interrupted."""
+    async with open_snapshot(store) as snapshot:
+        mark = await snapshot.mark(company_id)
+    return mark is not None and not mark.incarnation
+
+
 async def delete_companies(store: Store, company_ids: Sequence[str], progress: Progress) -> None:
     """Delete companies with all their rows, or resume that; services may be running.
 
