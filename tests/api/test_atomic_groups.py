@@ -9,7 +9,7 @@ from comptoir.errors import (
     METHOD_NOT_ALLOWED,
     PARAM_NOT_PROVIDED,
     RECORD_NOT_FOUND,
-    ErrorKind,
+    ErrorType,
     GroupRefusal,
     Refusal,
 )
@@ -92,7 +92,7 @@ def test_a_value_that_the_group_freed_can_be_taken(own_stock: Company, service: 
     assert [each.status for each in answers] == [204, 201]
 
 
-FAILING: dict[str, tuple[Part, ErrorKind]] = {
+FAILING: dict[str, tuple[Part, ErrorType]] = {
     "a stale tag": (Part("PATCH", AGENT, {"name": "x"}, {"If-Match": '"x"'}), ENTITY_CHANGED),
     "an unknown record": (
         Part("DELETE", f"shippingAgentsExt({UNKNOWN})", headers=ANY),
@@ -128,7 +128,7 @@ def test_when_one_write_is_refused_none_is_done(
         )
 
     assert refused.value.index == 2
-    assert refused.value.refusal.kind is kind
+    assert refused.value.refusal.error is kind
     assert own_stock.changes() == before
     assert own_stock.listed("shippingAgentsExt") == agents
     own_stock.post("shippingAgentsExt", {"code": "NEXT"})
@@ -145,14 +145,14 @@ def test_when_one_write_is_refused_none_is_done(
     ],
 )
 def test_what_is_refused_at_once_is_refused_when_it_is_added(
-    part: Part, kind: ErrorKind, named: str, own_stock: Company, service: Service
+    part: Part, kind: ErrorType, named: str, own_stock: Company, service: Service
 ) -> None:
     before = own_stock.changes()
 
     with pytest.raises(Refusal, match=named) as refused:
         run_group(own_stock, service.settings, CREATE, part)
 
-    assert refused.value.kind is kind
+    assert refused.value.error is kind
     assert own_stock.changes() == before
 
 
@@ -164,7 +164,7 @@ def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
             company, service.settings, CREATE, Part("POST", CREATE.path, CREATE.body, {}, other.id)
         )
 
-    assert refused.value.kind is BAD_REQUEST
+    assert refused.value.error is BAD_REQUEST
     assert company.changes() == other.changes() == []
 
 

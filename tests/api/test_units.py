@@ -74,11 +74,11 @@ def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -
     )
 
     assert isinstance(early, Refusal)
-    assert early.kind is RECORD_NOT_FOUND
+    assert early.error is RECORD_NOT_FOUND
     assert loaded == Loaded(inserted=1)
     assert isinstance(changed, Answer)
     assert isinstance(created, Refusal)
-    assert created.kind is KEY_EXISTS
+    assert created.error is KEY_EXISTS
     assert [each["name"] for each in company.listed(AGENTS)] == ["changed"]
 
 
@@ -96,7 +96,7 @@ def test_a_refused_unit_leaves_no_trace_and_its_neighbours_are_done(
     assert outcomes[::2] == [Loaded(inserted=2)] * COUNT
     for outcome in outcomes[1::2]:
         assert isinstance(outcome, Refusal)
-        assert outcome.kind is KEY_EXISTS
+        assert outcome.error is KEY_EXISTS
     codes = sorted(str(each["code"]) for each in company.listed(AGENTS))
     assert codes == sorted(f"{number}{letter}" for number in range(COUNT) for letter in "ab")
     changes = company.changes()

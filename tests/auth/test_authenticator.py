@@ -28,7 +28,7 @@ def bearer(token: str) -> bytes:
 def refusal_of(authenticator: Authenticator, authorization: bytes | None) -> Refusal:
     with pytest.raises(Refusal) as caught:
         authenticator.authenticate(authorization)
-    assert caught.value.kind is INVALID_CREDENTIALS
+    assert caught.value.error is INVALID_CREDENTIALS
     return caught.value
 
 

@@ -49,7 +49,7 @@ def test_require_lets_a_sufficient_scope_pass() -> None:
 def test_require_refuses_with_the_scope_that_is_missing() -> None:
     with pytest.raises(Refusal, match=r"scope `records\.write`") as caught:
         require(holding("records.read"), Scope.RECORDS_WRITE)
-    assert caught.value.kind is REQUEST_DENIED
+    assert caught.value.error is REQUEST_DENIED
     assert caught.value.headers == {
         "WWW-Authenticate": 'Bearer error="insufficient_scope", scope="records.write"'
     }

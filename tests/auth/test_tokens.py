@@ -21,7 +21,7 @@ def refusal_of(verifier: TokenVerifier, token: str) -> str:
     with pytest.raises(Refusal) as caught:
         verifier.verify(token)
     refusal = caught.value
-    assert refusal.kind is INVALID_CREDENTIALS
+    assert refusal.error is INVALID_CREDENTIALS
     challenge = refusal.headers["WWW-Authenticate"]
     assert challenge.startswith('Bearer error="invalid_token", error_description="The bearer token')
     assert challenge.count('"') == 4

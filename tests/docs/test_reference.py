@@ -24,7 +24,7 @@ from comptoir.edm.entity import EntityType, Property
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.scalar import GUID
 from comptoir.edm.text import TEXT
-from comptoir.errors import ERROR_TABLE, ErrorKind
+from comptoir.errors import ERROR_TABLE, ErrorType
 from docs.pages import DOCS, ROOT
 from support.corpus import areas, cases
 
@@ -56,7 +56,7 @@ def test_a_stale_and_a_missing_page_are_reported(tmp_path: Path) -> None:
 def test_a_kind_a_field_and_an_error_without_a_line_are_reported() -> None:
     bare = EntityType("bare", "", (Property("id", GUID), Property("name", TEXT, "Its name.")))
     model = Model((*MODEL.sets, EntitySet("baresExt", bare)))
-    error = ErrorKind("Silent", 400, "It says nothing.", "")
+    error = ErrorType("Silent", 400, "It says nothing.", "")
     assert list(undocumented(model, (*ERROR_TABLE, error))) == [
         "the error Silent has no meaning or no remedy",
         "baresExt has no description",

@@ -20,7 +20,8 @@ FUNCTION_LINES = 80
 # The stations from the ground up; one imports only from rows before its own, or from itself.
 ROWS = (
     (PACKAGE,),
-    ("errors", "jsonvalue", "nearest"),
+    ("jsonvalue", "messages"),
+    ("errors",),
     ("config", "edm"),
     ("catalog", "request", "auth", "metadata", "samples"),
     ("plan",),
@@ -35,8 +36,8 @@ ROWS = (
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
 IMPORTS_ONLY = {
-    "request": {PACKAGE, "errors", "jsonvalue", "nearest", "config"},
-    "metadata": {PACKAGE, "errors", "config", "edm"},
+    "request": {PACKAGE, "errors", "jsonvalue", "messages", "config"},
+    "metadata": {PACKAGE, "errors", "messages", "config", "edm"},
 }
 IMPORTED_ONLY_BY = {
     "catalog": {"app", "cli"},

@@ -11,7 +11,7 @@ from comptoir.errors import (
     DATABASE_NOT_READY,
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
-    ErrorKind,
+    ErrorType,
 )
 from postgres.conftest import Served, migrated
 from support.client import record, tag_of
@@ -23,7 +23,7 @@ from support.waiting import until
 CAMPAIGN = {"number": "C-1", "description": "Winter"}
 
 
-def told(response: httpx.Response, kind: ErrorKind) -> str:
+def told(response: httpx.Response, kind: ErrorType) -> str:
     """The message of a refusal with 503 that says when to come again."""
     assert response.status_code == 503, response.text
     assert int(response.headers["Retry-After"]) > 0

@@ -49,7 +49,7 @@ def test_an_option_that_no_format_fits_is_406(option: str) -> None:
     with pytest.raises(Refusal) as refused:
         answer_format({b"accept": b"application/json"}, option)
 
-    assert (refused.value.kind.status, refused.value.target) == (406, "$format")
+    assert (refused.value.error.status, refused.value.target) == (406, "$format")
     assert repr(option) in refused.value.message
 
 
@@ -93,7 +93,7 @@ def test_what_a_resource_does_not_offer_is_406(
     with pytest.raises(Refusal, match=f"{XML} or {JSON}") as refused:
         media_type({b"accept": accept}, (XML, JSON), option)
 
-    assert (refused.value.kind.status, refused.value.target) == (406, target)
+    assert (refused.value.error.status, refused.value.target) == (406, target)
 
 
 def test_text_is_offered_to_who_takes_any_text() -> None:

@@ -25,7 +25,7 @@ def resolved(text: str, limits: ExpressionLimits | None = None, /, **aliases: st
 def refused(text: str, limits: ExpressionLimits | None = None, /, **aliases: str) -> Refusal:
     with pytest.raises(Refusal) as caught:
         resolved(text, limits, **aliases)
-    assert caught.value.kind is INVALID_URL
+    assert caught.value.error is INVALID_URL
     assert len(caught.value.message) < 400
     return caught.value
 
@@ -176,4 +176,4 @@ def test_what_is_resolved_has_no_aliases_left_and_keeps_the_limits(
         assert "@" not in printed
         assert print_expression(parse_expression(printed, limits)) == printed
     else:
-        assert refusal.kind is INVALID_URL
+        assert refusal.error is INVALID_URL

@@ -69,7 +69,7 @@ def outcome(read: Callable[[], Batch]) -> Batch | Refusal:
 def check(outcome: Batch | Refusal) -> None:
     """A batch is within its limits, and a refusal is the client's to mend."""
     if isinstance(outcome, Refusal):
-        assert 400 <= outcome.kind.status < 500 or outcome.kind.status == 501
+        assert 400 <= outcome.error.status < 500 or outcome.error.status == 501
         assert outcome.message
     else:
         assert len(list(outcome.parts)) <= LIMITS.requests

@@ -103,7 +103,7 @@ def test_a_fault_in_a_nested_option_is_told_with_both_places() -> None:
     with pytest.raises(Refusal) as caught:
         parse_expression(outer.options.filter or "")
     refusal = within(caught.value, "$filter", outer.positions.options["$filter"])
-    assert (refusal.kind, refusal.target) == (INVALID_URL, "$expand")
+    assert (refusal.error, refusal.target) == (INVALID_URL, "$expand")
     assert refusal.message.startswith("$expand: in the $filter at column 11, $filter: expected a")
 
 

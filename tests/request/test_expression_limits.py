@@ -50,7 +50,7 @@ def test_a_hundred_levels_are_read_and_printed_deep_inside_a_program(form: str) 
 def test_one_level_more_is_refused(form: str) -> None:
     with pytest.raises(Refusal, match="nested more than 100 deep") as caught:
         parse_expression(NESTED[form](101))
-    assert caught.value.kind is INVALID_URL
+    assert caught.value.error is INVALID_URL
 
 
 def test_a_level_counts_only_while_it_is_open() -> None:

@@ -14,7 +14,7 @@ def refuse(text: str) -> Refusal:
 
 def test_a_refusal_says_everything() -> None:
     refusal = refuse("(name) foo")
-    assert refusal.kind is INVALID_URL
+    assert refusal.error is INVALID_URL
     assert refusal.target == "$filter"
     assert refusal.message == (
         "$filter: expected an operator after `(name)` at column 8, but found `foo`. "
@@ -159,7 +159,7 @@ def test_what_is_odata_but_not_supported_is_refused_by_name(
     text: str, column: int, construct: str
 ) -> None:
     refusal = refuse(text)
-    assert refusal.kind is NOT_IMPLEMENTED
+    assert refusal.error is NOT_IMPLEMENTED
     assert f"{construct}, at column {column}, is not supported" in refusal.message
 
 

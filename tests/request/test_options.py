@@ -83,7 +83,7 @@ def test_a_number_beyond_all_records_means_all(name: str, text: str, number: int
 )
 def test_anything_but_a_whole_number_is_refused(name: str, text: str) -> None:
     refusal = refused(f"{name}={text.encode().decode('latin-1')}")
-    assert (refusal.kind, refusal.target) == (INVALID_URL, name)
+    assert (refusal.error, refusal.target) == (INVALID_URL, name)
     assert refusal.message.startswith(f"{name} must be a whole number from 0 on, but ")
 
 
@@ -98,7 +98,7 @@ def test_count_is_true_or_false_in_any_case() -> None:
 @pytest.mark.parametrize("form", ["${}=", "${}", "{}="])
 def test_an_empty_option_is_refused_with_a_remedy(name: str, form: str) -> None:
     refusal = refused(form.format(name))
-    assert (refusal.kind, refusal.target) == (INVALID_URL, f"${name}")
+    assert (refusal.error, refusal.target) == (INVALID_URL, f"${name}")
     assert "Give it a value, or leave it out." in refusal.message
 
 
@@ -113,19 +113,19 @@ def test_an_option_is_given_once(name: str) -> None:
 @pytest.mark.parametrize("name", ["$index", "$schemaversion", "SchemaVersion"])
 def test_an_option_that_nothing_here_has_is_501(name: str) -> None:
     refusal = refused(f"{name}=1")
-    assert refusal.kind is NOT_IMPLEMENTED
+    assert refusal.error is NOT_IMPLEMENTED
     assert refusal.target == f"${name.lower().strip('$')}"
 
 
 def test_levels_belong_into_an_item_of_expand() -> None:
     refusal = refused("$levels=2")
-    assert refusal.kind is INVALID_URL
+    assert refusal.error is INVALID_URL
     assert "$expand=company($levels=2)" in refusal.message
 
 
 @pytest.mark.parametrize("name", ["$unknown", "$", "$$top", "%24x", "$filter%00", " $x"])
 def test_other_names_with_a_dollar_are_refused(name: str) -> None:
-    assert refused(f"{name}=1").kind is INVALID_URL
+    assert refused(f"{name}=1").error is INVALID_URL
 
 
 @pytest.mark.parametrize("query", ["", "&", "&&", "a", "a=1&a=2", "filters=1", "a@b=1", "é=ü"])
@@ -161,7 +161,7 @@ def test_aliases_are_kept_in_their_order() -> None:
 )
 def test_what_is_no_alias_is_refused(query: str, target: str) -> None:
     refusal = refused(query)
-    assert (refusal.kind, refusal.target) == (INVALID_URL, target)
+    assert (refusal.error, refusal.target) == (INVALID_URL, target)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_printed_options_read_as_the_same_options(
 def test_any_query_is_read_or_refused(query: str) -> None:
     for text in (query, f"$filter={query}", f"@p={query}", f"$top={query}"):
         refusal = refusal_of(parse_options, text)
-        assert refusal is None or refusal.kind in (INVALID_URL, NOT_IMPLEMENTED)
+        assert refusal is None or refusal.error in (INVALID_URL, NOT_IMPLEMENTED)
 
 
 def test_the_next_page_keeps_aliases_and_options_of_ones_own() -> None:

@@ -65,7 +65,7 @@ def test_a_fault_has_a_code_of_its_own(
 ) -> None:
     with caplog.at_level(logging.ERROR):
         refusal = refused(postgres_url, lambda connection: connection.execute(raising(state)))
-    assert (refusal.kind.code, refusal.kind.status) == (code, 503)
+    assert (refusal.error.code, refusal.error.status) == (code, 503)
     assert int(refusal.headers["Retry-After"]) > 0
     assert "of no use" not in refusal.message
     assert f"of no use to a client ({state})" in caplog.text
@@ -86,7 +86,7 @@ def test_what_the_request_itself_is_at_fault_for_is_told_so(
     postgres_url: str, statement: str, code: str, status: int
 ) -> None:
     refusal = refused(postgres_url, lambda connection: connection.execute(statement))
-    assert (refusal.kind.code, refusal.kind.status) == (code, status)
+    assert (refusal.error.code, refusal.error.status) == (code, status)
 
 
 def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> None:
@@ -96,7 +96,7 @@ def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> Non
 
 def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
     refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
-    assert refusal.kind.status == 400
+    assert refusal.error.status == 400
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_no_value_of_a_record_is_logged(
 ) -> None:
     with caplog.at_level(logging.ERROR):
         refusal = refused(postgres_url, lambda each: each.fetch(statement, "hush"))
-    assert refusal.kind.status == 503
+    assert refusal.error.status == 503
     assert "a value does not fit (22" in caplog.text
     assert "hush" not in caplog.text
 
@@ -123,4 +123,4 @@ def test_a_connection_that_is_cut_is_told(postgres_server: Databases, postgres_u
         await connection.execute("SELECT 1")
 
     refusal = refused(postgres_url, cut)
-    assert refusal.kind.code == "Internal_DatabaseUnreachable"
+    assert refusal.error.code == "Internal_DatabaseUnreachable"

@@ -11,7 +11,7 @@ from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 def malformed(read: Callable[[str], object], text: str, option: str, column: int) -> Refusal:
     """The refusal (400) of a text, which must name the option and the column of the fault."""
     refusal = _refused(read, text, option)
-    assert refusal.kind is INVALID_URL, refusal.message
+    assert refusal.error is INVALID_URL, refusal.message
     assert re.search(rf"column {column}\b", refusal.message), refusal.message
     return refusal
 
@@ -19,7 +19,7 @@ def malformed(read: Callable[[str], object], text: str, option: str, column: int
 def unsupported(read: Callable[[str], object], text: str, option: str, named: str) -> None:
     """Check that a text is refused (501), and what is not supported named."""
     refusal = _refused(read, text, option)
-    assert refusal.kind is NOT_IMPLEMENTED, refusal.message
+    assert refusal.error is NOT_IMPLEMENTED, refusal.message
     assert named in refusal.message, refusal.message
 
 

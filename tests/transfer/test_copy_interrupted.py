@@ -142,7 +142,7 @@ def test_a_database_that_is_killed_holds_up_a_copy_and_no_more(
         load_customers(company)
         with pytest.raises(Refusal) as refused:
             pair.during(company, "copying customersExt", mortal.kill)
-        assert refused.value.kind.status == 503
+        assert refused.value.error.status == 503
         mortal.start()
 
         assert "of them there before" in pair.copied(company)

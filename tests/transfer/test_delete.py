@@ -273,7 +273,7 @@ def test_what_loads_into_a_company_meanwhile_is_refused(ready: Command, company:
         for begins in (admin.begin_load, admin.load):
             with pytest.raises(Refusal) as refusal:
                 begins(company.stored, "customersExt", [{"number": "L1"}])
-            refused.append(refusal.value.kind.code)
+            refused.append(refusal.value.error.code)
 
     during(ready, company, load)
 

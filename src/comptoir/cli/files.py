@@ -7,7 +7,7 @@ from pathlib import Path
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet
 from comptoir.errors import OperatorError
-from comptoir.nearest import suggestion
+from comptoir.messages import suggestion
 from comptoir.transfer.source import SUFFIXES
 
 

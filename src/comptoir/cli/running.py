@@ -63,7 +63,7 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
         finally:
             await store.close()
     except Refusal as refusal:
-        if refusal.kind.status != UNAVAILABLE.status or not words.last:
+        if refusal.error.status != UNAVAILABLE.status or not words.last:
             raise
         raise OperatorError(f"{refusal} ({words.last})") from refusal
     finally:

@@ -30,7 +30,7 @@ def refusing(refusal: Refusal) -> ASGI3Application:
     async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         answer, request_id = error_answer(refusal), next_id()
         # not the message, which may quote what the log must not hold
-        _log.warning("refused request %s: %d %s", request_id, answer.status, refusal.kind.code)
+        _log.warning("refused request %s: %d %s", request_id, answer.status, refusal.error.code)
         body = answer.body if isinstance(answer.body, bytes) else b""
         headers = [
             *answer.headers,

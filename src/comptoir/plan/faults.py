@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.nearest import suggestion
+from comptoir.messages import suggestion
 
 FILTER, ORDERBY = "$filter", "$orderby"
 

@@ -10,7 +10,7 @@ from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.edm.primitive import Stored, ValueFault
 from comptoir.edm.scalar import is_guid
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Refusal
-from comptoir.nearest import suggestion
+from comptoir.messages import suggestion
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"

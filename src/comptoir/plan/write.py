@@ -14,11 +14,11 @@ from comptoir.errors import (
     NOT_IMPLEMENTED,
     PARAM_NOT_PROVIDED,
     ErrorDetail,
-    ErrorKind,
+    ErrorType,
     Refusal,
 )
 from comptoir.jsonvalue import Json
-from comptoir.nearest import suggestion
+from comptoir.messages import suggestion
 from comptoir.plan.places import Place
 from comptoir.plan.target import Company
 from comptoir.request.headers import EntityTags
@@ -162,9 +162,9 @@ def bind_replace(kind: EntityType, body: dict[str, Json], *, ieee754: bool = Fal
 
 def _bind(
     kind: EntityType, body: dict[str, Json], *, creating: bool, ieee754: bool
-) -> tuple[dict[str, Stored], list[tuple[ErrorKind, str, str]]]:
+) -> tuple[dict[str, Stored], list[tuple[ErrorType, str, str]]]:
     given: dict[str, Stored] = {}
-    faults: list[tuple[ErrorKind, str, str]] = []
+    faults: list[tuple[ErrorType, str, str]] = []
     for name, value in body.items():
         held = kind.by_name.get(name)
         if held is None:
@@ -197,7 +197,7 @@ def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
     return held.name == kind.key and not creating
 
 
-def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorKind, str, str]]:
+def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorType, str, str]]:
     return [
         _missing(each, "is required, but was not sent.")
         for each in kind.properties
@@ -205,21 +205,21 @@ def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorKind, str, st
     ]
 
 
-def _missing(held: Property, rule: str) -> tuple[ErrorKind, str, str]:
+def _missing(held: Property, rule: str) -> tuple[ErrorType, str, str]:
     return PARAM_NOT_PROVIDED, f"{held.name} {rule} Send a value for it.", held.name
 
 
-def _nested(name: str) -> tuple[ErrorKind, str, str]:
+def _nested(name: str) -> tuple[ErrorType, str, str]:
     message = f"Related records in a body are not supported. Leave {name} out, and write its own."
     return NOT_IMPLEMENTED, message, name
 
 
-def _unknown(kind: EntityType, name: str) -> tuple[ErrorKind, str, str]:
+def _unknown(kind: EntityType, name: str) -> tuple[ErrorType, str, str]:
     hint = suggestion(name, kind.by_name) or "The reference lists the properties."
     return BAD_REQUEST, f"{name[:100]} is no property of {kind.name}. {hint}", name[:100]
 
 
-def _refusal(faults: list[tuple[ErrorKind, str, str]]) -> Refusal | None:
+def _refusal(faults: list[tuple[ErrorType, str, str]]) -> Refusal | None:
     if not faults:
         return None
     kind, message, target = faults[0]

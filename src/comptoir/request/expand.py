@@ -123,7 +123,7 @@ def parse_expand(
 def within(refusal: Refusal, name: str, position: int) -> Refusal:
     """The refusal of a nested option whose value begins at `position`, as one of `$expand`."""
     return Refusal(
-        refusal.kind,
+        refusal.error,
         f"{EXPAND}: in the {name} at column {position + 1}, {refusal.message}",
         target=EXPAND,
         details=refusal.details,

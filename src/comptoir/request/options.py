@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.nearest import suggestion
+from comptoir.messages import suggestion
 from comptoir.request.numbers import truth, whole_number
 from comptoir.request.words import lowered
 

@@ -6,7 +6,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, ErrorKind, Refusal
+from comptoir.errors import BAD_REQUEST, ErrorType, Refusal
 from comptoir.request.headers import Headers
 from comptoir.request.words import BLANKS
 
@@ -53,7 +53,7 @@ def repeatability(headers: Headers) -> Repeatability | None:
     )
 
 
-def rejected(kind: ErrorKind, message: str, target: str) -> Refusal:
+def rejected(kind: ErrorType, message: str, target: str) -> Refusal:
     """A refusal that tells the client that the request is not repeatable as it stands."""
     return Refusal(kind, message, target=target, headers={RESULT: "rejected"})
 

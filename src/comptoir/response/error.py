@@ -11,7 +11,7 @@ _SHOWN = 1_000
 def error_answer(refusal: Refusal) -> Answer:
     """The answer that tells a client why its request was refused."""
     error: dict[str, str | list[dict[str, str]]] = {
-        "code": refusal.kind.code,
+        "code": refusal.error.code,
         "message": refusal.message[:_SHOWN],
     }
     if refusal.target is not None:
@@ -24,4 +24,4 @@ def error_answer(refusal: Refusal) -> Answer:
     headers = [(b"content-type", b"application/json"), (b"odata-version", b"4.0")]
     for name, value in refusal.headers.items():
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1", "replace")))
-    return Answer(refusal.kind.status, headers, msgspec.json.encode({"error": error}))
+    return Answer(refusal.error.status, headers, msgspec.json.encode({"error": error}))

@@ -55,7 +55,7 @@ class Condition:
 
     def failed(self, refusal: Refusal) -> None:
         """Take note of a transaction that the database did not do."""
-        if refusal.kind is DATABASE_FULL:
+        if refusal.error is DATABASE_FULL:
             self.full_at = time()
 
     def _note_ahead(self, ledger: Ledger) -> None:

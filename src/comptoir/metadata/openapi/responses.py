@@ -17,7 +17,7 @@ from comptoir.errors import (
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
-    ErrorKind,
+    ErrorType,
 )
 from comptoir.metadata.openapi.schemas import ERROR, reference
 
@@ -63,14 +63,14 @@ def refused(statuses: Iterable[int]) -> Mapping[str, JsonSchema]:
 def error_responses() -> Mapping[str, JsonSchema]:
     """The shared responses by name; each says its codes, what they mean, and what to do."""
 
-    def status(each: ErrorKind) -> int:
+    def status(each: ErrorType) -> int:
         return each.status
 
     by_status = groupby(sorted(ERROR_TABLE, key=status), key=status)
     return {f"refused-{number}": _response(number, list(kinds)) for number, kinds in by_status}
 
 
-def _response(status: int, kinds: list[ErrorKind]) -> JsonSchema:
+def _response(status: int, kinds: list[ErrorType]) -> JsonSchema:
     codes = {"properties": {"code": {"enum": [each.code for each in kinds]}}}
     schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
     said = "\n".join(f"- `{each.code}`: {each.meaning} {each.remedy}" for each in kinds)

@@ -18,7 +18,7 @@ from comptoir.errors import (
     INVALID_URL,
     NOT_IMPLEMENTED,
     UNAVAILABLE,
-    ErrorKind,
+    ErrorType,
     OperatorError,
     Refusal,
     UnreachableError,
@@ -48,7 +48,7 @@ class _Meaning:
     `seconds` is when to ask again. What `passes` may be over by then without anybody's help.
     """
 
-    kind: ErrorKind
+    kind: ErrorType
     told: str
     advice: str
     seconds: int = 5
@@ -197,7 +197,7 @@ _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
 )
 _BY_CLASS: Mapping[str, _Meaning] = MappingProxyType({"08": _CUT, "53": _NO_MEMORY})
 
-_NOT_ASKABLE: Mapping[str, tuple[ErrorKind, str]] = MappingProxyType(
+_NOT_ASKABLE: Mapping[str, tuple[ErrorType, str]] = MappingProxyType(
     {
         "22003": (INVALID_URL, "The query cannot be computed: a number does not fit."),
         "22012": (INVALID_URL, "The query cannot be computed: it divides by zero."),

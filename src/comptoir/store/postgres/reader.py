@@ -122,7 +122,7 @@ class Reader:
             try:
                 rows = await self.rows(query, patience)
             except Refusal as refusal:
-                if refusal.kind is not INVALID_URL or size <= SLICE:
+                if refusal.error is not INVALID_URL or size <= SLICE:
                     raise
                 # what stands before the record that cannot be computed is given all the same
                 fetched = SLICE

@@ -1,0 +1,56 @@
+"""The form of every message that a client or an operator reads.
+
+A message is `<what is wrong>[ at column N of OPTION]. <what to do>.` It writes the names of
+properties, options and headers as the client wrote them, and puts values in single quotes.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+LONGEST_NAME = 40
+"""The longest name, in characters, for which a message suggests another one."""
+
+MOST_NAMES = 100
+"""Names that a misspelled one is compared with; a client may compute any number of its own."""
+
+SHOWN = 40
+"""Characters of a client's text that a message repeats."""
+
+_SUFFIX = "ext"
+
+
+def message(problem: str, remedy: str, *, column: int | None = None, option: str = "") -> str:
+    """What is wrong, where, and what to do.
+
+    `problem` is a sentence without its full stop; `remedy` is one or more whole sentences, or
+    empty. `column` counts from 1 in the text of the query option `option`.
+    """
+    place = "" if column is None else f" at column {column}"
+    if place and option:
+        place += f" of {option}"
+    return f"{problem}{place}. {remedy}".rstrip()
+
+
+def quoted(text: str) -> str:
+    """A client's text in single quotes, cut to `SHOWN` characters."""
+    return f"'{text}'" if len(text) <= SHOWN else f"'{text[: SHOWN - 1]}…'"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name` in any case, with or without the suffix `Ext`."""
+    if len(name) > LONGEST_NAME:
+        return None
+    wanted = name.lower()
+    by_lower = {each.lower(): each for each in islice(known, MOST_NAMES)}
+    for form in (wanted, wanted + _SUFFIX):
+        if form in by_lower:
+            return by_lower[form]
+    found = get_close_matches(wanted, by_lower, n=1)
+    return by_lower[found[0]] if found else None
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A question that names the nearest known name; empty if there is none."""
+    found = nearest(name, known)
+    return "" if found is None else f"Did you mean {found}?"
