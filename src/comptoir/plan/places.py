@@ -59,7 +59,7 @@ def reach(place: Place) -> Generator[PagePlan, list[Row], Within | None]:
         if row is None:
             return None
         own, other = hop.navigation.on
-        value = row[hop.entity_set.type.position[own] + 1]
+        value = row[hop.entity_set.type.column_of[own]]
         # a blank value relates to nothing
         within = None if value == "" else ((other, value), *hop.navigation.only.items())
     return within

@@ -84,7 +84,7 @@ class Records:
             return found
         if held is None:
             raise LookupError(f"{what} without a property")
-        stored = found[context.entity_set.type.position[held.name] + 1]
+        stored = found[context.entity_set.type.column_of[held.name]]
         if raw:
             headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
             return _answer(context, found, headers, held.type.to_text(stored).encode())
