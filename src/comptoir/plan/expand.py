@@ -6,8 +6,7 @@ from typing import Self
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.entity import EntityType, NavigationProperty
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.faults import misused, unknown_name, unsupported

@@ -6,8 +6,8 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
-from comptoir.edm.temporal import instant
+from comptoir.edm.times import instant
+from comptoir.edm.types import Stored
 from comptoir.plan.apply.binder import PipelineBinder
 from comptoir.plan.apply.stages import Pipeline, PipelineCount, PipelinePlan
 from comptoir.plan.bound import looks_elsewhere

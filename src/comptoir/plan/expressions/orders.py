@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from comptoir.edm.text import Text
+from comptoir.edm.types import Text
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
 from comptoir.plan.expressions.filters import bind_filter
