@@ -3,10 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, PrimitiveType, Stored, Text
 
 NAMESPACE = "Comptoir"
-"""What the names of types are qualified by, in `$metadata` and in answers."""
+"""The namespace of the types, in `$metadata` and in responses."""
+
+
+class Company(msgspec.Struct, frozen=True):
+    """A company that exists: its id, and the incarnation that the tags of its records contain."""
+
+    id: str
+    incarnation: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
