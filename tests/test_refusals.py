@@ -30,8 +30,10 @@ REFUSALS = [
         unsupported("The function 'geo.length'", "$filter", 0),
         NOT_IMPLEMENTED,
         "$filter",
-        "The function 'geo.length' is not supported at column 1 of $filter. "
-        "Send the request without it.",
+        (
+            "The function 'geo.length' is not supported at column 1 of $filter. "
+            "Send the request without it."
+        ),
     ),
     (
         unsupported("$index", "$index"),
