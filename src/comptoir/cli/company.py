@@ -21,8 +21,7 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings
-from comptoir.edm.primitive import ValueFault
-from comptoir.edm.text import TEXT
+from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
 from comptoir.plan.bound import Comparison, Field, Slot
 from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order

@@ -9,7 +9,7 @@ from collections.abc import Generator
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import RECORD_NOT_FOUND, Refusal
 from comptoir.plan.read import EVERYTHING, Computed, PagePlan, Row, Within, default_order
 from comptoir.plan.target import Company, Key, Target

@@ -5,9 +5,8 @@ from functools import cache
 
 import msgspec
 
-from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import PrimitiveType, Stored, Wire
+from comptoir.edm.model import EntitySet, NavigationProperty
+from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.bound import Condition, Value
 from comptoir.plan.target import Company
 

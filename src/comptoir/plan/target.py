@@ -5,10 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
-from comptoir.edm.entity import EntityType, NavigationProperty, Property
-from comptoir.edm.model import NAMESPACE, EntitySet, Model
-from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import is_guid
+from comptoir.edm.model import NAMESPACE, EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.messages import suggestion
 from comptoir.request.path import KeyPart, Segment

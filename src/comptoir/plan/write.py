@@ -5,10 +5,8 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import Guid
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import (
     BAD_REQUEST,
     NOT_IMPLEMENTED,

@@ -7,9 +7,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir.edm.entity import Property
-from comptoir.edm.model import NAMESPACE, EntitySet
-from comptoir.edm.primitive import PrimitiveType, Stored, Wire
+from comptoir.edm.model import NAMESPACE, EntitySet, Property
+from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.request.accept import Format

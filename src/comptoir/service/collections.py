@@ -82,13 +82,13 @@ class Collections:
         options = context.options
         allow_options(options, COUNTING, "a count")
         bounds = await self._bounds(context)
-        grounds = self._runtime.grounds(context.entity_set, options.aliases)
+        binding = self._runtime.binding_context(context.entity_set, options.aliases)
         plan: CountPlan | PipelineCount
         if options.apply is None:
             self._views.of(context)
-            plan = bind_count(grounds, options, bounds)
+            plan = bind_count(binding, options, bounds)
         else:
-            plan = bind_result_count(grounds, options, bounds)
+            plan = bind_result_count(binding, options, bounds)
             self._views.of_result(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
@@ -143,8 +143,8 @@ class Collections:
         """The page of records to read; the answer for a delta link, which reads changes."""
         options = context.options
         computed = self._views.computed(context)
-        grounds = self._runtime.grounds(context.entity_set, options.aliases, computed)
-        page = bind_page(grounds, options, bounds, page_size)
+        binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
+        page = bind_page(binding, options, bounds, page_size)
         view = self._views.of(context, computed)
         delta, token = None, None
         if options.deltatoken is not None:
@@ -166,8 +166,8 @@ class Collections:
                 "$deltatoken does not apply to the result of $apply. Leave it out.",
                 target="$deltatoken",
             )
-        grounds = self._runtime.grounds(context.entity_set, options.aliases)
-        page = bind_result_page(grounds, options, bounds, page_size)
+        binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        page = bind_result_page(binding, options, bounds, page_size)
         rows, expander = self._views.of_result(context, page.plan.pipeline)
         return Listing(page, rows, expander)
 

@@ -9,7 +9,7 @@ from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.plan.expressions.grounds import AliasTexts, Grounds
+from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed
 from comptoir.plan.target import Company, Target
 from comptoir.request.accept import Format
@@ -52,15 +52,17 @@ class Runtime:
             depth=settings.expression_depth,
             in_list=settings.expression_list,
         )
-        self._plain_grounds = {each: Grounds(model, each, self.limits) for each in model.sets}
+        self._plain_contexts = {
+            each: BindingContext(model, each, self.limits) for each in model.sets
+        }
 
-    def grounds(
+    def binding_context(
         self, entity_set: EntitySet, aliases: AliasTexts = (), computed: Computed = ()
-    ) -> Grounds:
+    ) -> BindingContext:
         """What expressions over a set's records are bound on."""
         if aliases or computed:
-            return Grounds(self.model, entity_set, self.limits, computed, aliases)
-        return self._plain_grounds[entity_set]
+            return BindingContext(self.model, entity_set, self.limits, computed, aliases)
+        return self._plain_contexts[entity_set]
 
 
 @lru_cache(1_000)

@@ -12,7 +12,7 @@ from time import time_ns
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_delta
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.pages import ListPage

@@ -1,7 +1,7 @@
 """Reading one record, or a part of it."""
 
 from comptoir.auth import Scope, require
-from comptoir.edm.scalar import NO_GUID
+from comptoir.edm.types import NO_GUID
 from comptoir.plan.pages import Bounds, computed_now
 from comptoir.plan.read import Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol

@@ -7,7 +7,7 @@ from hashlib import sha256
 from uuid import UUID, uuid5
 
 from comptoir.auth import Scope, require
-from comptoir.edm.temporal import instant
+from comptoir.edm.times import instant
 from comptoir.errors import (
     ENTITY_CHANGED,
     NOT_IMPLEMENTED,

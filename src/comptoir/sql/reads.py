@@ -3,7 +3,7 @@
 from sqlalchemy import func
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
 from comptoir.sql.dialects import Dialect

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Text, and_, cast, false, literal_column, n
 from sqlalchemy.sql.elements import UnaryExpression
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
 from comptoir.sql.dialects import Dialect

@@ -2,9 +2,8 @@
 
 from sqlalchemy import func, select
 
-from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntitySet, NavigationProperty
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Value
 from comptoir.plan.expressions.slots import padded
 from comptoir.plan.read import RelatedPlan

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import UNAVAILABLE, Refusal
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row

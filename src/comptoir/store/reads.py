@@ -7,7 +7,7 @@ from typing import Protocol
 from typing_extensions import override
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.target import Company

@@ -15,7 +15,7 @@ from functools import partial
 import msgspec
 
 from comptoir.edm.model import Model
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company

@@ -10,8 +10,7 @@ from typing import TextIO
 
 import msgspec
 
-from comptoir.edm.entity import Property
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, Property
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company

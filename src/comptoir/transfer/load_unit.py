@@ -8,9 +8,8 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.entity import Followed
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntitySet, Followed
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.plan.target import Company
 from comptoir.sql.prepared import ManyQueries, Statement, Value

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select
 from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Found, Slot, Sought
 from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
