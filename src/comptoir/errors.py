@@ -296,7 +296,10 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
         )
         super().__init__(self.message)
         self.error = error
+        self.problem = problem
+        self.remedy = remedy
         self.target = target
+        self.column = column
         self.details = details
         self.headers: Mapping[str, str] = headers or {}
 
