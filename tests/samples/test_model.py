@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import EntityType
+from comptoir.edm.model import EntityType
 from comptoir.samples import SampleSize, SampleTable, sample_company
 from support.effort import IN_CI
 
