@@ -21,13 +21,12 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings
-from comptoir.edm.primitive import ValueFault
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import Company as KnownCompany
+from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
 from comptoir.plan.bound import Comparison, Field, Slot
 from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
 from comptoir.plan.target import COMPANIES
-from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import KNOWN_SECONDS, Store
 from comptoir.transfer.delete import deletable, delete_companies, is_unfinished

@@ -5,11 +5,9 @@ from functools import cache
 
 import msgspec
 
-from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import PrimitiveType, Stored, Wire
+from comptoir.edm.model import Company, EntitySet, NavigationProperty
+from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.bound import Condition, Value
-from comptoir.plan.target import Company
 
 Row = tuple[Stored, ...]
 """A record as read: its version, then its properties in the contract's order."""

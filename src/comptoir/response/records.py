@@ -7,14 +7,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir.edm.entity import Property
-from comptoir.edm.model import NAMESPACE, EntitySet
-from comptoir.edm.primitive import PrimitiveType, Stored, Wire
+from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
+from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.request.accept import Format
 from comptoir.request.expand import ExpandKind
-from comptoir.response.etag import entity_tag, opaque_tag
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,6 +33,16 @@ Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Stru
 """The value of a field for records within one: them, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
+
+
+def opaque_tag(company: Company | None, version: str | int) -> str:
+    """What stands between a tag's quotes; a record above the companies carries it as version."""
+    return f"{company.incarnation}.{version}" if company else str(version)
+
+
+def entity_tag(company: Company | None, version: str | int) -> str:
+    """The tag as headers and `@odata.etag` carry it."""
+    return f'W/"{opaque_tag(company, version)}"'
 
 
 class Derived(msgspec.Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.expand import RelatedExpansion
 from comptoir.plan.read import RelatedPlan, Row
 from comptoir.request.accept import Format

@@ -7,9 +7,8 @@ What is not read ahead, a unit looks up itself.
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 
-from comptoir.edm.entity import EntityType, Followed, KeyValues
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntitySet, EntityType, Followed, KeyValues
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.plan.write import CreatePlan, DeletePlan, WritePlan
 from comptoir.sql.prepared import Statement

@@ -3,9 +3,8 @@
 from collections.abc import Generator, Mapping
 from collections.abc import Set as AbstractSet
 
-from comptoir.edm.entity import Computed, Followed
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.model import Computed, EntitySet, Followed
+from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement

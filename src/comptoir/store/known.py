@@ -7,8 +7,7 @@ transaction changes it, and each of these keeps what is known true.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from comptoir.edm.entity import KeyValues
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, KeyValues
 from comptoir.plan.read import Row
 
 Place = tuple[str, tuple[str, ...], KeyValues]

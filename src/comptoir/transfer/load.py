@@ -8,11 +8,9 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.edm.entity import EntityType, KeyValues, UniqueRule
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.plan.target import Company
 from comptoir.store.ahead import matching
 from comptoir.store.protocol import MANY_ROWS, Store
 from comptoir.transfer import Progress

@@ -8,11 +8,9 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.entity import Followed
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import Company, EntitySet, Followed
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ahead import Wanted, matching

@@ -9,11 +9,8 @@ from typing import cast
 
 import msgspec
 
-from comptoir.edm.entity import KeyValues, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import Guid
-from comptoir.edm.text import Text
+from comptoir.edm.model import EntitySet, KeyValues, Property, UniqueRule
+from comptoir.edm.types import Guid, Stored, Text, ValueFault
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
 from comptoir.transfer.files import Chunk
