@@ -3,7 +3,7 @@
 from comptoir.edm.model import Company
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.request.access import INTENT, TOKEN, Access, Seen
-from comptoir.store.protocol import Reads, Store
+from comptoir.store.store import Reads, Store
 
 READING = frozenset({"GET", "HEAD"})
 

@@ -8,8 +8,8 @@ from comptoir.request.repeatability import REQUEST_ID, rejected
 from comptoir.response.response import Response
 from comptoir.service.context import Context, Request
 from comptoir.service.writes import WRITING
-from comptoir.store.change import Written
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
+from comptoir.store.writes import Written
 
 Planner = Callable[[Request], Awaitable[tuple[Context, WritePlan]]]
 Answerer = Callable[[Context, WritePlan, Written], Response]

@@ -19,7 +19,7 @@ from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import Header, Response
-from comptoir.store.protocol import Patience, Reads, Store
+from comptoir.store.store import Patience, Reads, Store
 
 
 class Request(msgspec.Struct):

@@ -23,7 +23,7 @@ from comptoir.service.context import Context, Request, Runtime, Verb, record_wri
 from comptoir.service.describing import Describing
 from comptoir.service.records import Records
 from comptoir.service.writes import Writes
-from comptoir.store.protocol import Reads, Renewed, Store
+from comptoir.store.store import Reads, Renewed, Store
 
 FORMATS_OF_THEIR_OWN = frozenset({Shape.COUNT, Shape.VALUE, Shape.METADATA})
 """What `Accept` does not choose the metadata level of: plain text, and the metadata document."""

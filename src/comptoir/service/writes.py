@@ -37,7 +37,7 @@ from comptoir.response.response import Header, Response
 from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
 from comptoir.service.places import key_of, sought_by
 from comptoir.service.views import Views
-from comptoir.store.change import Written
+from comptoir.store.writes import Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 
