@@ -70,13 +70,15 @@ class Protocol(HttpToolsProtocol):
     # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(GatheringTransport(transport))
+        self.gathering = GatheringTransport(transport, self.stall_seconds)
+        super().connection_made(self.gathering)
         self._watch()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
         self._take()
+        self.gathering.lost()
         if self.probe is not None:
             self.probe.cancel()
         if self.answering is not None and not self.answering.response_complete:

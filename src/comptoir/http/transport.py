@@ -12,9 +12,11 @@ from typing_extensions import override
 class GatheringTransport(asyncio.Transport):
     """Passes on to a transport, writing what has come together once per turn."""
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, stall_seconds: float) -> None:
         super().__init__()
         self._transport = transport
+        self._stall_seconds = stall_seconds
+        self._stall: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._gathered: list[bytes | bytearray | memoryview] = []
 
@@ -33,6 +35,14 @@ class GatheringTransport(asyncio.Transport):
     def close(self) -> None:
         self._pass_on()
         self._transport.close()
+        if self._stall is None and self._transport.get_write_buffer_size():
+            # a client that reads nothing would keep the connection open
+            self._stall = self._loop.call_later(self._stall_seconds, self._transport.abort)
+
+    def lost(self) -> None:
+        """Stop waiting for the client to read; the protocol calls this when a connection ends."""
+        if self._stall is not None:
+            self._stall.cancel()
 
     @override
     def abort(self) -> None:
