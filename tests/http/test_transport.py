@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 import uvloop
@@ -11,10 +11,11 @@ from typing_extensions import override
 
 from comptoir.http.transport import GatheringTransport
 
-RESPONSE = b"x" * (1 << 20)
+RESPONSE = b"x" * (400 << 10)
 STALL_SECONDS = 0.2
 LONG = 20.0
 BUFFER = 16 << 10
+PIECE = 64 << 10
 
 
 class Responder(asyncio.Protocol):
@@ -23,7 +24,7 @@ class Responder(asyncio.Protocol):
     def __init__(self, lost: asyncio.Event) -> None:
         self._lost = lost
 
-    # asyncio's annotation is as wide
+    # asyncio's annotation is wider than what a TCP server passes
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         peer: socket.socket = transport.get_extra_info("socket")
@@ -55,6 +56,17 @@ async def connected(lost: asyncio.Event) -> tuple[asyncio.Server, socket.socket]
     return server, client
 
 
+async def received(client: socket.socket, lost: asyncio.Event) -> int:
+    """The bytes that a client receives if it reads some of them every tenth of a second."""
+    loop = asyncio.get_running_loop()
+    size = 0
+    while piece := await loop.sock_recv(client, PIECE):
+        size += len(piece)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(lost.wait(), 0.1)
+    return size
+
+
 def test_a_client_that_reads_nothing_is_cut_off_after_the_close(runner: asyncio.Runner) -> None:
     async def run() -> None:
         lost = asyncio.Event()
@@ -64,3 +76,14 @@ def test_a_client_that_reads_nothing_is_cut_off_after_the_close(runner: asyncio.
                 await asyncio.wait_for(lost.wait(), LONG)
 
     runner.run(run())
+
+
+def test_a_client_that_reads_slowly_gets_the_whole_response(runner: asyncio.Runner) -> None:
+    async def run() -> int:
+        lost = asyncio.Event()
+        server, client = await connected(lost)
+        async with server:
+            with closing(client):
+                return await asyncio.wait_for(received(client, lost), LONG)
+
+    assert runner.run(run()) == len(RESPONSE)

@@ -154,6 +154,24 @@ def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(start_server: Start
             read_answer(connection)
 
 
+def test_a_client_that_reads_slowly_but_steadily_is_not_cut_off(start_server: StartServer) -> None:
+    """The kernel takes more from the service only when a third of its own queue is free."""
+    server = start_server(request_seconds=0.2, stall_seconds=0.5)
+    request = request_for_much(server)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+        connection.connect(server.address)
+        send(connection, request)
+        received = connection.recv(100_000)
+        for _ in range(8):
+            pass_the_time(server)
+            received += connection.recv(100_000)
+        while not received.endswith(b"]}\r\n0\r\n\r\n"):
+            piece = connection.recv(1 << 20)
+            assert piece, "cut off"
+            received += piece
+
+
 def request_for_much(server: Server) -> bytes:
     """A request whose answer is more than the buffers on the way hold."""
     company = server.new_company()

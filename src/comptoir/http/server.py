@@ -64,8 +64,6 @@ class Protocol(HttpToolsProtocol):
     """What asks whether the client is still there; only after the end of what it sends."""
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
-    stall: asyncio.TimerHandle | None = None
-    """What closes the connection; only while the client takes nothing of an answer."""
 
     # uvicorn narrows the argument's type in the same way
     @override
@@ -77,8 +75,7 @@ class Protocol(HttpToolsProtocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
-        self._take()
-        self.gathering.lost()
+        self.gathering.unwatch()
         if self.probe is not None:
             self.probe.cancel()
         if self.answering is not None and not self.answering.response_complete:
@@ -90,17 +87,14 @@ class Protocol(HttpToolsProtocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.stall = self.loop.call_later(self.stall_seconds, self.transport.abort)
+        self.gathering.watch()
 
     @override
     def resume_writing(self) -> None:
-        self._take()
+        # a closing connection stays watched until everything is written
+        if not self.transport.is_closing():
+            self.gathering.unwatch()
         super().resume_writing()
-
-    def _take(self) -> None:
-        if self.stall is not None:
-            self.stall.cancel()
-            self.stall = None
 
     # uvicorn's annotation leaves out that the result may keep the connection open
     @override
