@@ -10,7 +10,13 @@ import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
-from uvicorn._types import ASGI3Application
+from uvicorn._types import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+)
+from uvicorn._types import Scope as ASGIScope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
@@ -252,6 +258,8 @@ class Protocol(HttpToolsProtocol):
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self.answering = cycle
+        if cycle.scope["http_version"] == "1.0":
+            app = _without_chunks(app, cycle, self.gathering)
         super()._start_asgi_task(cycle, app)
 
     def _watch(self) -> None:
@@ -336,6 +344,41 @@ class Protocol(HttpToolsProtocol):
 
 def _speaks_1_1(exchange: RequestResponseCycle) -> bool:
     return exchange.scope["http_version"] == "1.1"
+
+
+def _without_chunks(
+    app: ASGI3Application, cycle: RequestResponseCycle, transport: GatheringTransport
+) -> ASGI3Application:
+    """Wrap an application for HTTP/1.0, which has no chunked coding (RFC 9112, 6.1).
+
+    The end of the connection ends a body of unknown length. A response that breaks off resets the
+    connection, so that the client does not take it for complete.
+    """
+
+    async def wrapped(
+        scope: ASGIScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        is_unchunked = False
+
+        async def send_unchunked(message: ASGISendEvent) -> None:
+            nonlocal is_unchunked
+            if message["type"] == "http.response.start":
+                names = [name for name, _ in message["headers"]]
+                if b"content-length" not in names:
+                    is_unchunked = True
+                    cycle.chunked_encoding = False
+            elif is_unchunked and message["type"] == "http.response.body":
+                # uvicorn counts a body against its declared length: declare each piece
+                cycle.expected_content_length = len(message["body"])
+            await send(message)
+
+        try:
+            await app(scope, receive, send_unchunked)
+        finally:
+            if is_unchunked and not cycle.response_complete:
+                transport.reset()
+
+    return wrapped
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -6,8 +6,10 @@ noticeable part of the cost of a short response.
 
 import asyncio
 import socket
+import struct
 import sys
 import termios
+from contextlib import suppress
 from fcntl import ioctl
 
 from typing_extensions import override
@@ -49,6 +51,13 @@ class GatheringTransport(asyncio.Transport):
 
     @override
     def abort(self) -> None:
+        self._transport.abort()
+
+    def reset(self) -> None:
+        """End the connection at once, with a TCP reset that the client notices."""
+        peer: socket.socket = self._transport.get_extra_info("socket")
+        with suppress(OSError):
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
     def watch(self) -> None:
