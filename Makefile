@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 # Some tests run JavaScript: where there is no npm, they are skipped.
 NODE := $(if $(shell command -v npm 2>/dev/null),.venv/.node)
 
-.PHONY: help install serve test check format coverage bench docs migration lock clean
+.PHONY: help install serve test check format coverage bench bench-against docs migration lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,6 +41,9 @@ coverage: .venv/.test $(NODE) ## run the whole suite, and list the lines that it
 
 bench: .venv/.test ## run the benchmark, and print its figures as a table
 	@PYTHONPATH=tests $(BIN)/python bench/run.py $(ARGS)
+
+bench-against: .venv/.test ## compare the CPU time of requests with another checkout: CHECKOUT=path
+	@PYTHONPATH=tests $(BIN)/python bench/against.py "$(CHECKOUT)" $(ARGS)
 
 docs: .venv/.run ## generate docs/reference
 	@$(BIN)/python tools/reference.py docs/reference

@@ -1,6 +1,7 @@
 """The company that is measured: real records or generated ones, loaded as `comptoir load` would."""
 
 import csv
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from comptoir.app import open_store
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.plan.target import Company
+from comptoir.edm.model import Company
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store
@@ -151,8 +152,12 @@ def database_file(settings: Settings) -> Path:
 
 
 def copied(settings: Settings, folder: Path) -> Settings:
-    """The same data and keys, in a database file of its own."""
-    copy = settings_in(folder, "copy.db")
+    """The same data and keys, in files of its own.
+
+    Two services that share a folder of keys also share the watermarks of their companies.
+    """
+    copy = settings_in(folder / "copy")
+    shutil.copytree(settings.keys, copy.keys)
     with sqlite3.connect(database_file(settings)) as source:
         with sqlite3.connect(database_file(copy)) as target:
             source.backup(target)

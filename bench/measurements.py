@@ -20,6 +20,8 @@ from querying import Querying
 from searching import Searching
 from wrk import Run, Scenario, Wrk
 
+from comptoir.config import Settings
+
 HERE = Path(__file__).parent
 CONNECTIONS = 16
 PAGE_CLIENTS = 4
@@ -70,6 +72,11 @@ def scenarios(measured: Measured, folder: Path) -> Scenarios:
         Scenario("page of contacts", paths("pages", [CONTACTS]), paging),
         *_batches(measured, folder, headers | {"Content-Type": "application/json"}),
     )
+
+
+def _data(settings: Settings) -> list[str]:
+    """The options of `serve` for a database and its keys."""
+    return ["--keys", settings.keys, "--database", settings.database]
 
 
 def _batches(measured: Measured, folder: Path, headers: Mapping[str, str]) -> Iterator[Scenario]:
@@ -154,10 +161,10 @@ class Measurements:
         """Start the servers; they stop at the end of the block."""
         core, settings = self._cores.server, self._measured.settings
         comptoir = program_beside("comptoir")
-        options = ["serve", "--port", "0", "--host", "127.0.0.1", "--keys", settings.keys]
-        plain = [comptoir, *options, "--database", settings.database]
-        copy = copied(settings, self._folder).database
-        alone = python_command(HERE / "each_alone.py", *options, "--database", copy)
+        options = ["serve", "--port", "0", "--host", "127.0.0.1"]
+        plain = [comptoir, *options, *_data(settings)]
+        copy = copied(settings, self._folder)
+        alone = python_command(HERE / "each_alone.py", *options, *_data(copy))
         self._service = self._start("the service", plain, core)
         self._alone = self._start("the service, each write alone", alone, core)
         self._asked = self._large.serve(self._stack, self._cores)

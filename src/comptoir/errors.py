@@ -1,7 +1,7 @@
 """The one table of errors: every failure that a client can see, with its status and its remedy.
 
 The codes follow the Business Central family. The reference page `docs/reference/errors.md` is
-generated from this table, and the answer's body is written by `response.error`.
+generated from this table, and `response.response` writes the body.
 """
 
 from collections.abc import Mapping
@@ -296,7 +296,10 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
         )
         super().__init__(self.message)
         self.error = error
+        self.problem = problem
+        self.remedy = remedy
         self.target = target
+        self.column = column
         self.details = details
         self.headers: Mapping[str, str] = headers or {}
 

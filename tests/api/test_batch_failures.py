@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Computed
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import Computed, EntitySet, Model
+from comptoir.edm.types import Stored
 from support.batches import HTTP, Entry, multipart, replies, send_documents
 from support.companies import Company
 from support.databases import FreshDatabase

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.text import TEXT
+from comptoir.edm.types import TEXT
 from support.client import record, tag_of
 from support.companies import Company
 from support.samples import PATHS, SAMPLES, WRITABLE

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.cli import company
-from comptoir.edm.scalar import is_guid
+from comptoir.edm.types import is_guid
 from support.command import COMPANY, Command
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.edm.scalar import is_guid
+from comptoir.edm.types import is_guid
 from comptoir.samples import SampleSize, sample_company
 from support.command import Command
 

@@ -7,8 +7,7 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis.core.jsonschema.types import JsonValue
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Property
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, Property
 
 Texts = SearchStrategy[str]
 

@@ -15,11 +15,11 @@ from support.programs import finished, needed, needed_module
 
 REHEARSALS = '''"""The rehearsals: a kind that only this test adds."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
+from comptoir.edm.model import EntityType, Property, UniqueRule
 from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.temporal import DATE
-from comptoir.edm.text import CODE
+from comptoir.edm.types import GUID
+from comptoir.edm.times import DATE
+from comptoir.edm.types import CODE
 
 REHEARSAL = EntityType(
     name="rehearsal",
@@ -35,11 +35,11 @@ ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
 '''
 SINCE = '        Property("since", DATE, "The first day."),\n'
 RICH = """'''The rehearsals: a kind that only this test adds.'''
-from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
-from comptoir.edm.text import CODE, TEXT
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.number import DECIMAL, INT32
-from comptoir.edm.temporal import DATE, INSTANT
+from comptoir.edm.model import EntityType, NavigationProperty, Property, UniqueRule
+from comptoir.edm.types import CODE, TEXT
+from comptoir.edm.types import BOOLEAN, GUID
+from comptoir.edm.numbers import DECIMAL, INT32
+from comptoir.edm.times import DATE, INSTANT
 from comptoir.edm.model import EntitySet
 REHEARSAL = EntityType(
     name="rehearsal", description="A performance without an audience.",

@@ -20,10 +20,8 @@ from reference_pages import (
 )
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import EntitySet, EntityType, Model, Property
+from comptoir.edm.types import GUID, TEXT
 from comptoir.errors import ERROR_TABLE, ErrorType
 from docs.pages import DOCS, ROOT
 from support.corpus import areas, cases

@@ -8,11 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comptoir.edm.number import DECIMAL, DIGITS, INT32
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE, INSTANT
-from comptoir.edm.text import BASE64_TEXT, CODE, TEXT
+from comptoir.edm.numbers import DECIMAL, DIGITS, INT32
+from comptoir.edm.times import DATE, INSTANT
+from comptoir.edm.types import (
+    BASE64_TEXT,
+    BOOLEAN,
+    CODE,
+    GUID,
+    TEXT,
+    PrimitiveType,
+    Stored,
+    ValueFault,
+)
 from comptoir.jsonvalue import Json
 from comptoir.request.payload import parse_object
 

@@ -22,6 +22,7 @@ ROWS = (
     (PACKAGE,),
     ("jsonvalue", "messages"),
     ("errors",),
+    ("refusals",),
     ("config", "edm"),
     ("catalog", "request", "auth", "metadata", "samples"),
     ("plan",),
@@ -36,7 +37,7 @@ ROWS = (
 ROW = {station: number for number, row in enumerate(ROWS) for station in row}
 
 IMPORTS_ONLY = {
-    "request": {PACKAGE, "errors", "jsonvalue", "messages", "config"},
+    "request": {PACKAGE, "errors", "refusals", "jsonvalue", "messages", "config"},
     "metadata": {PACKAGE, "errors", "messages", "config", "edm"},
 }
 IMPORTED_ONLY_BY = {

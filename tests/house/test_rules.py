@@ -21,9 +21,9 @@ def long_function(lines: int) -> str:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("edm/text.py", "import comptoir.plan.bind"),
-        ("edm/text.py", "from comptoir import plan"),
-        ("edm/text.py", "from comptoir.config import Settings"),
+        ("edm/types.py", "import comptoir.plan.bind"),
+        ("edm/types.py", "from comptoir import plan"),
+        ("edm/types.py", "from comptoir.config import Settings"),
         ("errors.py", "from comptoir.config import Settings"),
         ("config.py", "from .edm import Model"),
         ("sql/read.py", "from ..response import body"),
@@ -42,7 +42,7 @@ def long_function(lines: int) -> str:
         ("http/edge.py", "from comptoir.catalog import MODEL"),
         ("plan/bind.py", "import comptoir.catalog.contact"),
         ("plan/bind.py", "import sqlalchemy as sa"),
-        ("edm/text.py", "from sqlalchemy.types import Text"),
+        ("edm/types.py", "from sqlalchemy.types import Text"),
         ("sql/table.py", "from alembic import op"),
         ("store/sqlite.py", "def late():\n    from comptoir import http"),
     ],
@@ -57,8 +57,8 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
     ("path", "text"),
     [
         ("config.py", "from comptoir.errors import OperatorError"),
-        ("edm/__init__.py", "from .text import Text\nfrom comptoir.edm.model import Model"),
-        ("edm/text.py", "from comptoir import __version__"),
+        ("edm/__init__.py", "from .types import Text\nfrom comptoir.edm.model import Model"),
+        ("edm/types.py", "from comptoir import __version__"),
         ("request/path.py", "from comptoir.errors import BAD_REQUEST"),
         ("metadata/csdl.py", "from comptoir.edm import Model"),
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
@@ -75,7 +75,7 @@ def test_an_import_downward_passes(path: str, text: str) -> None:
 
 
 def test_a_module_outside_the_stations_is_found() -> None:
-    known = [module("__init__.py"), module("edm/text.py"), module("transfer/load.py")]
+    known = [module("__init__.py"), module("edm/types.py"), module("transfer/load.py")]
     (found,) = rules.unknown_stations([*known, module("utils/misc.py")])
     assert "'utils' is no station" in str(found)
 
@@ -148,13 +148,13 @@ KEPT: list[tuple[Rule, str]] = [
 
 @pytest.mark.parametrize(("rule", "text", "line"), BROKEN)
 def test_what_a_rule_forbids_is_found(rule: Rule, text: str, line: int) -> None:
-    (found,) = rule(module("edm/text.py", text))
-    assert str(found).startswith(f"{BASE}/edm/text.py:{line}: ")
+    (found,) = rule(module("edm/types.py", text))
+    assert str(found).startswith(f"{BASE}/edm/types.py:{line}: ")
 
 
 @pytest.mark.parametrize(("rule", "text"), KEPT)
 def test_what_a_rule_allows_passes(rule: Rule, text: str) -> None:
-    assert not list(rule(module("edm/text.py", text)))
+    assert not list(rule(module("edm/types.py", text)))
 
 
 def test_a_command_may_print() -> None:

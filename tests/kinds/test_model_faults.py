@@ -6,11 +6,20 @@ from dataclasses import replace
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Computed, EntityType, Followed, Property, UniqueRule
-from comptoir.edm.model import EntitySet, Model, ModelFault, PairFilter, View
-from comptoir.edm.scalar import GUID
-from comptoir.edm.temporal import INSTANT
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import (
+    Computed,
+    EntitySet,
+    EntityType,
+    Followed,
+    Model,
+    ModelFault,
+    PairFilter,
+    Property,
+    UniqueRule,
+    View,
+)
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import CODE, GUID, TEXT
 
 GOOD = EntityType(
     name="thing",

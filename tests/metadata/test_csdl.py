@@ -7,10 +7,8 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import EntityType, NavigationProperty, Property
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import CODE
+from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.types import CODE, GUID
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version
 from metadata.reading import (
     CAPABILITIES,

@@ -10,7 +10,7 @@ from typing import Protocol, Self, cast
 import asyncpg
 from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Slot
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.dialects import Dialect

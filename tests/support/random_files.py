@@ -9,11 +9,10 @@ from random import Random
 from uuid import UUID
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.number import DecimalNumber, Int32
-from comptoir.edm.primitive import PrimitiveType
-from comptoir.edm.scalar import Boolean, Guid
-from comptoir.edm.temporal import Date, DateTimeOffset
+from comptoir.edm.model import EntityType, Property
+from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.times import Date, DateTimeOffset
+from comptoir.edm.types import Boolean, Guid, PrimitiveType
 
 RESOURCES = (
     "contactsExt",

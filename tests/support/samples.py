@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from uuid import NAMESPACE_OID, uuid5
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Computed, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.text import Base64Text
+from comptoir.edm.model import Computed, EntitySet, Property
+from comptoir.edm.types import Base64Text
 from support.client import Record
 
 CONTACT = "11111111-1111-4111-8111-111111111111"

@@ -1,13 +1,18 @@
 """A twelfth kind, of no use but to the tests: one property of every type, and every rule."""
 
 from comptoir.catalog import MODEL
-from comptoir.edm.entity import Computed, EntityType, NavigationProperty, Property, UniqueRule
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.number import DECIMAL, INT32
-from comptoir.edm.primitive import Stored
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE, INSTANT
-from comptoir.edm.text import BASE64_TEXT, CODE, TEXT
+from comptoir.edm.model import (
+    Computed,
+    EntitySet,
+    EntityType,
+    Model,
+    NavigationProperty,
+    Property,
+    UniqueRule,
+)
+from comptoir.edm.numbers import DECIMAL, INT32
+from comptoir.edm.times import DATE, INSTANT
+from comptoir.edm.types import BASE64_TEXT, BOOLEAN, CODE, GUID, TEXT, Stored
 
 
 def reversed_text(value: Stored) -> Stored:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.edm.scalar import is_guid
+from comptoir.edm.types import is_guid
 from comptoir.transfer import load
 from support.load_target import LoadTarget, reasons
 

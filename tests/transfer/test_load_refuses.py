@@ -5,7 +5,7 @@ What is wrong with the text itself is found before the database is asked: one of
 
 import pytest
 
-from comptoir.edm.scalar import NO_GUID
+from comptoir.edm.types import NO_GUID
 from support.command import COMPANY, Command
 from support.databases import ON_SQLITE
 from support.load_target import LoadTarget, reasons

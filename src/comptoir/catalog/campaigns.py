@@ -1,10 +1,8 @@
 """The campaigns."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
+from comptoir.edm.times import DATE
+from comptoir.edm.types import BOOLEAN, CODE, GUID, TEXT
 
 CAMPAIGN = EntityType(
     name="campaign",

@@ -1,10 +1,8 @@
 """The companies: what every other record belongs to."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.temporal import INSTANT
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import GUID, TEXT
 
 COMPANY = EntityType(
     name="company",

@@ -1,18 +1,16 @@
 """The contacts: companies and persons whom the company deals with."""
 
-from comptoir.edm.entity import (
+from comptoir.edm.model import (
     Computed,
+    EntitySet,
     EntityType,
     Followed,
     NavigationProperty,
     Property,
     UniqueRule,
 )
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE, INSTANT
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.times import DATE, INSTANT
+from comptoir.edm.types import BOOLEAN, CODE, GUID, TEXT, Stored
 
 
 def upper(name: Stored) -> Stored:

@@ -1,11 +1,9 @@
 """The customers: read-only over HTTP, filled by loading."""
 
-from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.number import DECIMAL
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import INSTANT
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, NavigationProperty, Property, UniqueRule
+from comptoir.edm.numbers import DECIMAL
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import BOOLEAN, CODE, GUID, TEXT
 
 CUSTOMER = EntityType(
     name="customer",

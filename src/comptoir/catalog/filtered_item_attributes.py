@@ -1,9 +1,7 @@
 """The filtered item attributes: items, found by the attributes that they carry (operation 9)."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet, PairFilter, View
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, PairFilter, Property, View
+from comptoir.edm.types import CODE, GUID, TEXT
 
 FILTERED_ITEM_ATTRIBUTE = EntityType(
     name="filteredItemAttribute",

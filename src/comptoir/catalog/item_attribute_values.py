@@ -1,9 +1,7 @@
 """The item attribute values: which item carries which value of which attribute."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
+from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM_ATTRIBUTE_VALUE = EntityType(
     name="itemAttributeValue",

@@ -1,10 +1,8 @@
 """The item attributes: what items can be described by."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.number import DIGITS
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
+from comptoir.edm.numbers import DIGITS
+from comptoir.edm.types import GUID, TEXT
 
 ITEM_ATTRIBUTE = EntityType(
     name="itemAttribute",

@@ -1,10 +1,8 @@
 """The items' long texts: read-only over HTTP, filled by loading."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.temporal import DATE
-from comptoir.edm.text import BASE64_TEXT, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.times import DATE
+from comptoir.edm.types import BASE64_TEXT, GUID, TEXT
 
 ITEM_PRODUCT_TEXT = EntityType(
     name="ItemProductTextLongContent",

@@ -1,9 +1,7 @@
 """The item translations: an item's description in other languages."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
+from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM_TRANSLATION = EntityType(
     name="itemTranslation",

@@ -1,10 +1,8 @@
 """The items, from which the filtered item attributes are computed."""
 
-from comptoir.edm.entity import EntityType, NavigationProperty, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.temporal import INSTANT
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, NavigationProperty, Property, UniqueRule
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM = EntityType(
     name="item",

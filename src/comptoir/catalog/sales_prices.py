@@ -1,10 +1,8 @@
 """The sales prices: read-only over HTTP, filled by loading."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.number import DECIMAL, INT32
-from comptoir.edm.scalar import BOOLEAN
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.numbers import DECIMAL, INT32
+from comptoir.edm.types import BOOLEAN, TEXT
 
 SALES_PRICE = EntityType(
     name="salesPrice",

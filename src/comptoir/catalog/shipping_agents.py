@@ -1,9 +1,7 @@
 """The shipping agents."""
 
-from comptoir.edm.entity import EntityType, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import GUID
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
+from comptoir.edm.types import CODE, GUID, TEXT
 
 SHIPPING_AGENT = EntityType(
     name="shippingAgent",

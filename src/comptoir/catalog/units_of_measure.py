@@ -1,9 +1,8 @@
 """The units of measure: keyed by their code; creating one takes a precondition."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.temporal import INSTANT
-from comptoir.edm.text import CODE, TEXT
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import CODE, TEXT
 
 UNIT_OF_MEASURE = EntityType(
     name="unitOfMeasure",

@@ -6,7 +6,7 @@ import typer
 from typer.models import OptionInfo
 
 from comptoir.config import HELP, Settings, environment_name
-from comptoir.edm.scalar import is_guid
+from comptoir.edm.types import is_guid
 from comptoir.errors import OperatorError
 
 

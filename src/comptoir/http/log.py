@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.temporal import instant
+from comptoir.edm.times import instant
 from comptoir.http.exchange import Exchange
 
 _ATOMIC = 4_096

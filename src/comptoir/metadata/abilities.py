@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.types import PrimitiveType
 
 
 @dataclass(frozen=True, slots=True)

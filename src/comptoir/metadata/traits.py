@@ -1,9 +1,7 @@
 """What follows from a declaration for those who read or write records."""
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.scalar import Guid
-from comptoir.edm.text import Text
+from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.types import Guid, Text
 
 
 def is_computed(held: Property) -> bool:

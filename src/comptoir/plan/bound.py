@@ -7,8 +7,7 @@ is a value of the Boolean type; null is "unknown" in it, as in SQL.
 
 import msgspec
 
-from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.plan.functions import FunctionName
 
 

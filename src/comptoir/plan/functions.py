@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from comptoir.edm.number import INT32
-from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.numbers import INT32
+from comptoir.edm.types import PrimitiveType
 from comptoir.plan.expressions import types
 
 TextFunction: TypeAlias = Literal[

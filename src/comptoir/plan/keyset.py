@@ -12,8 +12,8 @@ from typing import Annotated
 
 import msgspec
 
-from comptoir.edm.entity import EntityType
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntityType
+from comptoir.edm.types import Stored
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import Order, OrderKey, OrderTerm, Seek
 

@@ -6,12 +6,13 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
-from comptoir.edm.temporal import instant
+from comptoir.edm.model import Company
+from comptoir.edm.times import instant
+from comptoir.edm.types import Stored
 from comptoir.plan.apply.binder import PipelineBinder
 from comptoir.plan.apply.stages import Pipeline, PipelineCount, PipelinePlan
 from comptoir.plan.bound import looks_elsewhere
-from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.orders import bind_orderby
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.expressions.templates import dated, filter_where
@@ -32,7 +33,6 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.searches import SEARCH, searched
-from comptoir.plan.target import Company
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
 from comptoir.request.compute import COMPUTE, parse_compute
 from comptoir.request.expression import parse_expression, parse_orderby
@@ -65,7 +65,7 @@ class Page(msgspec.Struct, Generic[PlanT, CountT], frozen=True):
     plan: PlanT
     size: int
     given: int
-    grounds: Grounds
+    binding: BindingContext
     options: QueryOptions
     within: Within
     count: CountT | None
@@ -74,7 +74,7 @@ class Page(msgspec.Struct, Generic[PlanT, CountT], frozen=True):
     @property
     def query(self) -> tuple[str, ...]:
         """The query that a token of the page belongs to."""
-        return _query(self.grounds, self.options, self.plan.company, self.within)
+        return _query(self.binding, self.options, self.plan.company, self.within)
 
     def token_behind(self, row: Row, shown: int) -> str:
         """The skip token for the page after this one, whose last row and length these are."""
@@ -122,7 +122,7 @@ class _Start(msgspec.Struct, frozen=True):
 
 
 def _start(
-    grounds: Grounds, options: QueryOptions, bounds: Bounds, order: Order, page_size: int
+    binding: BindingContext, options: QueryOptions, bounds: Bounds, order: Order, page_size: int
 ) -> _Start:
     """The start by `$skiptoken`, `$skip`, `$top` and the size of a page.
 
@@ -130,8 +130,8 @@ def _start(
     """
     given, seek, skip, now = 0, None, options.skip or 0, ""
     if options.skiptoken is not None:
-        query = _query(grounds, options, bounds.company, bounds.within)
-        continuation = decode_token(options.skiptoken, query, grounds.entity_set.type, order)
+        query = _query(binding, options, bounds.company, bounds.within)
+        continuation = decode_token(options.skiptoken, query, binding.entity_set.type, order)
         given, seek, now = continuation.given, continuation.seek or None, continuation.now
         skip = 0
     size, limit = page_size, page_size + 1
@@ -140,17 +140,19 @@ def _start(
     return _Start(given, seek, skip, size, limit, now)
 
 
-def bind_page(grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size: int) -> ListPage:
+def bind_page(
+    binding: BindingContext, options: QueryOptions, bounds: Bounds, page_size: int
+) -> ListPage:
     """The page of a collection that the options ask for.
 
     Raises `Refusal` for options that do not fit the set.
     """
-    entity_set, computed = grounds.entity_set, grounds.computed
-    where = _where(grounds, options)
+    entity_set, computed = binding.entity_set, binding.computed
+    where = _where(binding, options)
     order = default_order(entity_set)
     if options.orderby is not None:
-        order = bind_orderby(grounds.of(options.orderby), options.orderby)
-    start = _start(grounds, options, bounds, order, page_size)
+        order = bind_orderby(binding.for_text(options.orderby), options.orderby)
+    start = _start(binding, options, bounds, order, page_size)
     now = ""
     is_plain = options.orderby is None and not computed
     if NOW in where.values or (not is_plain and _names_now(order, computed)):
@@ -172,32 +174,32 @@ def bind_page(grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size
     count = None
     if options.count:
         count = CountPlan(entity_set, company, where, keys, within, computed)
-    return ListPage(plan, start.size, start.given, grounds, options, within, count, now)
+    return ListPage(plan, start.size, start.given, binding, options, within, count, now)
 
 
-def bind_count(grounds: Grounds, options: QueryOptions, bounds: Bounds) -> CountPlan:
+def bind_count(binding: BindingContext, options: QueryOptions, bounds: Bounds) -> CountPlan:
     """The number of a collection's records that match the options.
 
     Raises `Refusal` for options that do not fit the set, `$orderby` included.
     """
-    where = _where(grounds, options)
+    where = _where(binding, options)
     if options.orderby is not None:
-        bind_orderby(grounds.of(options.orderby), options.orderby)
-    where, _, computed = _at(instant(datetime.now(UTC)), where, (), grounds.computed)
+        bind_orderby(binding.for_text(options.orderby), options.orderby)
+    where, _, computed = _at(instant(datetime.now(UTC)), where, (), binding.computed)
     return CountPlan(
-        grounds.entity_set, bounds.company, where, bounds.keys, bounds.within, computed
+        binding.entity_set, bounds.company, where, bounds.keys, bounds.within, computed
     )
 
 
 def bind_result_page(
-    grounds: Grounds, options: QueryOptions, bounds: Bounds, page_size: int
+    binding: BindingContext, options: QueryOptions, bounds: Bounds, page_size: int
 ) -> ResultPage:
     """The page of the result that `$apply` makes of a collection.
 
     Raises `Refusal` for options that do not fit the set or the result.
     """
-    pipeline = _bound(grounds, _texts(options))
-    start = _start(grounds, options, bounds, pipeline.order, page_size)
+    pipeline = _bound(binding, _texts(options))
+    start = _start(binding, options, bounds, pipeline.order, page_size)
     now = ""
     if NOW in pipeline.values:
         now = start.now or instant(datetime.now(UTC))
@@ -205,18 +207,20 @@ def bind_result_page(
     company, keys, within = bounds.company, bounds.keys, bounds.within
     plan = PipelinePlan(pipeline, company, keys, within, start.seek, start.limit, start.skip)
     count = PipelineCount(pipeline, company, keys, within) if options.count else None
-    return ResultPage(plan, start.size, start.given, grounds, options, within, count, now)
+    return ResultPage(plan, start.size, start.given, binding, options, within, count, now)
 
 
-def bind_result_count(grounds: Grounds, options: QueryOptions, bounds: Bounds) -> PipelineCount:
+def bind_result_count(
+    binding: BindingContext, options: QueryOptions, bounds: Bounds
+) -> PipelineCount:
     """The number of rows in the result; raises `Refusal` as `bind_result_page` does.
 
     The order is bound to be checked, and left out: its keys could fail for some rows.
     """
     texts = _texts(options)
-    pipeline = _bound(grounds, texts)
+    pipeline = _bound(binding, texts)
     if options.orderby is not None:
-        pipeline = _bound(grounds, (*texts[:-1], None))
+        pipeline = _bound(binding, (*texts[:-1], None))
     if NOW in pipeline.values:
         pipeline = _pipeline_at(instant(datetime.now(UTC)), pipeline)
     return PipelineCount(pipeline, bounds.company, bounds.keys, bounds.within)
@@ -227,12 +231,12 @@ def computed_now(computed: Computed) -> Computed:
     return _at(instant(datetime.now(UTC)), EVERYTHING, (), computed)[2] if computed else ()
 
 
-def _where(grounds: Grounds, options: QueryOptions) -> Where:
+def _where(binding: BindingContext, options: QueryOptions) -> Where:
     where = EVERYTHING
     if options.filter is not None:
-        where = filter_where(grounds, options.filter)
+        where = filter_where(binding, options.filter)
     if options.search is not None:
-        where = searched(where, options.search, grounds.limits)
+        where = searched(where, options.search, binding.limits)
     return where
 
 
@@ -257,9 +261,9 @@ def _at(now: str, where: Where, order: Order, computed: Computed) -> tuple[Where
 
 
 def _query(
-    grounds: Grounds, options: QueryOptions, company: Company | None, within: Within
+    binding: BindingContext, options: QueryOptions, company: Company | None, within: Within
 ) -> tuple[str, ...]:
-    records = (grounds.entity_set.name, company.id if company else "")
+    records = (binding.entity_set.name, company.id if company else "")
     match, order, search = options.filter or "", options.orderby or "", options.search or ""
     texts = [*records, match, order, search]
     if options.apply is not None:
@@ -267,8 +271,8 @@ def _query(
     return (
         *texts,
         *[f"{name}={value}" for name, value in within],
-        *[f"{each.name}={each.text}" for each in grounds.computed],
-        *[f"@{name}={text}" for name, text in grounds.aliases],
+        *[f"{each.name}={each.text}" for each in binding.computed],
+        *[f"@{name}={text}" for name, text in binding.aliases],
     )
 
 
@@ -281,10 +285,10 @@ def _texts(options: QueryOptions) -> _Texts:
 
 
 @lru_cache(PIPELINES_KEPT)
-def _bound(grounds: Grounds, texts: _Texts) -> Pipeline:
+def _bound(binding: BindingContext, texts: _Texts) -> Pipeline:
     apply, compute, search, condition, order = texts
-    limits = grounds.limits
-    binder = PipelineBinder(grounds, APPLY)
+    limits = binding.limits
+    binder = PipelineBinder(binding, APPLY)
     binder.bind(parse_apply(apply or "", limits))
     if compute is not None:
         binder.option = COMPUTE

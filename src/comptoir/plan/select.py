@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from comptoir.edm.entity import EntityType
-from comptoir.edm.model import NAMESPACE
+from comptoir.edm.model import NAMESPACE, EntityType
 from comptoir.errors import Refusal
 from comptoir.plan.apply.stages import ResultColumn
 from comptoir.plan.faults import misused, no_further, unknown_name, unsupported

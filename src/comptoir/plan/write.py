@@ -5,10 +5,8 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.entity import EntityType, Property
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import Guid
+from comptoir.edm.model import Company, EntitySet, EntityType, Property
+from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import (
     BAD_REQUEST,
     NOT_IMPLEMENTED,
@@ -19,8 +17,7 @@ from comptoir.errors import (
 )
 from comptoir.jsonvalue import Json
 from comptoir.messages import suggestion
-from comptoir.plan.places import Place
-from comptoir.plan.target import Company
+from comptoir.plan.target import Place
 from comptoir.request.headers import EntityTags
 
 TOLD = 20

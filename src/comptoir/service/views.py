@@ -41,8 +41,8 @@ class Views:
         options = context.options
         if options.compute is None:
             return ()
-        grounds = self._runtime.grounds(context.entity_set, options.aliases)
-        return bind_compute(grounds.of(options.compute), options.compute)
+        binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        return bind_compute(binding.for_text(options.compute), options.compute)
 
     def of(self, context: Context, computed: Computed = ()) -> View:
         """The view of the records in the answer.

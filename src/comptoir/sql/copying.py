@@ -8,8 +8,7 @@ from sqlalchemy import BindParameter, Column, Table, bindparam, delete, func, se
 from sqlalchemy.engine import Dialect as Compiler
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.edm.entity import UniqueRule
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import EntitySet, Model, UniqueRule
 from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert, whole
 from comptoir.sql.tables import COMPANY_ID, Tables
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Slot
 
 SHAPES_KEPT = 2_000

@@ -16,10 +16,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.type_api import TypeEngine
 
-from comptoir.edm.entity import Property
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.number import DecimalNumber, Int32
-from comptoir.edm.scalar import Boolean
+from comptoir.edm.model import EntitySet, Model, Property
+from comptoir.edm.numbers import DecimalNumber, Int32
+from comptoir.edm.types import Boolean
 from comptoir.sql.column_types import company_key, text, whole
 
 COMPANY_ID = "company_id"

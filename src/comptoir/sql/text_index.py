@@ -30,7 +30,6 @@ from sqlalchemy.sql import ClauseElement
 from comptoir.edm.model import EntitySet, Model
 from comptoir.plan.bound import Found, Matches, Slot, Sought
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import (
     Prepared,
     constant,
@@ -41,6 +40,7 @@ from comptoir.sql.prepared import (
     slot_of,
     whole,
 )
+from comptoir.sql.select_scope import SqlValue
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 SCOPE_SIZE = 1 << 40

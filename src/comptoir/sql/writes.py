@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, and_, asc, delete, func, or_, select, update
 
-from comptoir.edm.entity import Followed, UniqueRule
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntitySet, Followed, Model, UniqueRule
+from comptoir.edm.types import Stored
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql.arrays import matching, staged_update
 from comptoir.sql.prepared import (

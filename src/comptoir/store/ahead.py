@@ -7,9 +7,8 @@ What is not read ahead, a unit looks up itself.
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
 
-from comptoir.edm.entity import EntityType, Followed, KeyValues
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.model import EntitySet, EntityType, Followed, KeyValues
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.plan.write import CreatePlan, DeletePlan, WritePlan
 from comptoir.sql.prepared import Statement
@@ -26,7 +25,7 @@ def matching(
     statements: Statements,
 ) -> Generator[Statement, list[Row], dict[KeyValues, Row]]:
     """The records that have some of the wanted values of these properties, by those values."""
-    positions = [entity_set.type.position[name] + 1 for name in names]
+    positions = [entity_set.type.column_of[name] for name in names]
     found: dict[KeyValues, Row] = {}
     for query in statements.writes.matches(company_id, entity_set, names, wanted):
         rows = yield query

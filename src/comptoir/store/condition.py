@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from time import monotonic, time
 
-from comptoir.edm.temporal import instant
+from comptoir.edm.times import instant
 from comptoir.errors import DATABASE_FULL, Refusal
 from comptoir.store.ledger import Ledger
 

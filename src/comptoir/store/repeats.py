@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import BAD_REQUEST, GroupRefusal, Refusal
 from comptoir.plan.read import Row
 from comptoir.plan.write import DeletePlan, Repeat, WritePlan

@@ -9,11 +9,8 @@ from typing import cast
 
 import msgspec
 
-from comptoir.edm.entity import KeyValues, Property, UniqueRule
-from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored, ValueFault
-from comptoir.edm.scalar import Guid
-from comptoir.edm.text import Text
+from comptoir.edm.model import EntitySet, KeyValues, Property, UniqueRule
+from comptoir.edm.types import Guid, Stored, Text, ValueFault
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
 from comptoir.transfer.files import Chunk
@@ -117,7 +114,7 @@ class LoadRows(msgspec.Struct, frozen=True):
             if column is not None:
                 values.append(column[number])
             elif own is not None:
-                values.append(own[kind.position[name] + 1])
+                values.append(own[kind.column_of[name]])
             elif kind.by_name[name].numbered:
                 # the record will get a free number
                 return None

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.statements import Statements
 from comptoir.store.protocol import Store

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comptoir.edm.duration import DAY, SECOND, duration_text
-from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
-from comptoir.edm.temporal import instant
+from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
+from comptoir.edm.times import DAY, SECOND, duration_text, instant
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName

@@ -5,8 +5,7 @@ Capabilities, Aggregation, Authorization and Repeatability, each of `Org.OData.â
 
 from collections.abc import Iterable, Mapping
 
-from comptoir.edm.entity import NavigationProperty
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.csdl.description import (
     Annotation,

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from comptoir.edm.entity import EntityType, NavigationProperty, Property
-from comptoir.edm.model import NAMESPACE, EntitySet, Model
-from comptoir.edm.text import TEXT
+from comptoir.edm.model import NAMESPACE, EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.types import TEXT
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.csdl.capabilities import (
     described,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.primitive import JsonSchema
+from comptoir.edm.types import JsonSchema
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.openapi.parameters import (
     ACCESS,

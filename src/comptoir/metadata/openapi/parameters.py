@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from comptoir.config import Settings
-from comptoir.edm.primitive import JsonSchema
+from comptoir.edm.types import JsonSchema
 
 PAGE_OPTIONS = (
     "$filter",

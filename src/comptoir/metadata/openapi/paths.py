@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from comptoir.edm.entity import Property
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import JsonSchema
+from comptoir.edm.model import EntitySet, Model, Property
+from comptoir.edm.types import JsonSchema
 from comptoir.metadata.csdl import JSON as CSDL_JSON
 from comptoir.metadata.csdl import XML as CSDL_XML
 from comptoir.metadata.openapi.operations import JSON, Operations

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from types import MappingProxyType
 
-from comptoir.edm.primitive import JsonSchema
+from comptoir.edm.types import JsonSchema
 from comptoir.errors import (
     BODY_TOO_LARGE,
     ENTITY_CHANGED,

@@ -4,10 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from comptoir.edm.entity import NavigationProperty, Property
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.primitive import JsonSchema
-from comptoir.edm.text import Text
+from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.types import JsonSchema, Text
 from comptoir.metadata.traits import has_computed_default, is_computed
 
 CREATE, UPDATE, PAGE = "-create", "-update", "-page"

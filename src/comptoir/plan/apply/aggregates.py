@@ -5,9 +5,8 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from comptoir.edm.model import EntitySet
-from comptoir.edm.number import COUNT, DECIMAL, INT64
-from comptoir.edm.primitive import PrimitiveType
-from comptoir.edm.text import Text
+from comptoir.edm.numbers import COUNT, DECIMAL, INT64
+from comptoir.edm.types import PrimitiveType, Text
 from comptoir.plan.apply.stages import Aggregation
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types

@@ -22,8 +22,8 @@ from comptoir.plan.bound import Field, Junction, Value
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.filters import bind_condition
-from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.orders import names_one, unlimited
 from comptoir.plan.expressions.slots import Slots
@@ -70,10 +70,10 @@ MOST_TRANSFORMATIONS = 40
 class PipelineBinder:
     """Binds transformations one behind the other; `option` is that which they come from."""
 
-    def __init__(self, grounds: Grounds, option: str) -> None:
+    def __init__(self, binding: BindingContext, option: str) -> None:
         self.option = option
-        self._grounds = grounds
-        self._set = grounds.entity_set
+        self._binding = binding
+        self._set = binding.entity_set
         self._slots = Slots()
         self._stages: list[Stage] = []
         self._names: dict[str, Typed] = {}
@@ -84,7 +84,7 @@ class PipelineBinder:
         self._transformations = 0
         self._nodes = 0
         self._aliases: Aliases | None = None
-        self._unlimited = unlimited(grounds)
+        self._unlimited = unlimited(binding)
         key = self._set.type.key_property
         own = typed_property(Field(key.name), key.type, nullable=False)
         self._identity: Terms = (_term(key.name, own),)
@@ -176,7 +176,7 @@ class PipelineBinder:
 
     def _measured(self, value: Value, position: int) -> float:
         """How long a value may be as text; raises `Refusal` (501) where that is too much."""
-        lengths = Lengths(self._grounds.model, self.option, self._slots.values, known=self._lengths)
+        lengths = Lengths(self._binding.model, self.option, self._slots.values, known=self._lengths)
         return lengths.longest(value, position)
 
     def _sort(self, node: OrderBy) -> None:
@@ -264,9 +264,9 @@ class PipelineBinder:
         return Names(self._set, self._binder(), self._unlimited, self._aggregated)
 
     def _binder(self) -> Binder:
-        grounds = self._grounds
+        binding = self._binding
         return Binder(
-            grounds.model,
+            binding.model,
             self._set,
             self.option,
             self._names,
@@ -286,11 +286,11 @@ class PipelineBinder:
 
     def _resolved(self, node: Node) -> Node:
         """A node with what its aliases stand for; all of them together keep to the limits."""
-        limits = self._grounds.limits
+        limits = self._binding.limits
         if not any(isinstance(each, Parameter) for each, _ in walk(node)):
             return node
         if self._aliases is None:
-            self._aliases = parse_aliases(self._grounds.aliases, limits)
+            self._aliases = parse_aliases(self._binding.aliases, limits)
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in walk(resolved))
         if self._nodes > limits.nodes:
@@ -305,7 +305,7 @@ class PipelineBinder:
         return _once((*self._order, *self._identity))
 
     def _check_name(self, alias: str, position: int) -> None:
-        kind, contained = self._set.type, self._grounds.model.contained(self._set)
+        kind, contained = self._set.type, self._binding.model.contained(self._set)
         own = {*kind.by_name, *kind.related, *contained}
         if (not self._aggregated and alias in own) or alias in _heads(self._names):
             raise self._taken(alias, position)

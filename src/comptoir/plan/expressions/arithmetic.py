@@ -6,7 +6,7 @@ request. Where the size of the operands shows that the result fits, the database
 
 from collections.abc import Callable, Mapping
 
-from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, UNIT
+from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
 from comptoir.plan.bound import Function, Null, Value
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned

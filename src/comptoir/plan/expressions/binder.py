@@ -55,7 +55,7 @@ class Binder:
     """Binds the expressions of one option; its values gather in `slots`.
 
     `computed` are names beside the properties of the set; with `alone`, there are no others.
-    Values are added to those that `slots` has; `nested` as in `Grounds`.
+    Values are added to those that `slots` has; `nested` as in `BindingContext`.
     """
 
     def __init__(

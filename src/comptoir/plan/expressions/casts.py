@@ -4,13 +4,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from comptoir.edm.duration import DURATION, TIME_OF_DAY
 from comptoir.edm.model import NAMESPACE
-from comptoir.edm.number import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
-from comptoir.edm.primitive import PrimitiveType
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE, INSTANT
-from comptoir.edm.text import TEXT
+from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
+from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
+from comptoir.edm.types import BOOLEAN, GUID, TEXT, PrimitiveType
 from comptoir.plan.bound import Constant, Function, IsNull, Not, Null
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal

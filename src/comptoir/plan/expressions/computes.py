@@ -7,7 +7,7 @@ from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.keeping import kept
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.typed import Typed, typed_property
@@ -24,29 +24,29 @@ MOST_TOGETHER = 4 * MOST_CHARACTERS
 
 
 @kept(COMPUTES_KEPT)
-def bind_compute(grounds: Grounds, text: str) -> Computed:
+def bind_compute(binding: BindingContext, text: str) -> Computed:
     """What the items of `$compute` mean for a set's records.
 
     Raises `Refusal`: 400 with the place of the fault, a name that a property has included, 501
     for what is not supported.
     """
-    kind, contained = grounds.entity_set.type, grounds.model.contained(grounds.entity_set)
+    kind, contained = binding.entity_set.type, binding.model.contained(binding.entity_set)
     taken = {*kind.by_name, *kind.related, *contained}
     computed: list[ComputedProperty] = []
     together = 0.0
-    for item in parse_compute(text, grounds.limits, COMPUTE):
+    for item in parse_compute(text, binding.limits, COMPUTE):
         if item.alias in taken:
             raise misused(
                 COMPUTE,
                 item.position,
                 f"{item.alias} is a property of {kind.name} already. Choose another name.",
             )
-        node = grounds.resolved(item.expression, text)
-        binder = Binder(grounds.model, grounds.entity_set, COMPUTE)
+        node = binding.resolve_aliases(item.expression, text)
+        binder = Binder(binding.model, binding.entity_set, COMPUTE)
         typed = narrowed(binder.value(node))
         if typed.type is types.RECORD:
             raise unsupported(COMPUTE, node.position, "a record as a computed value")
-        lengths = Lengths(grounds.model, COMPUTE, binder.slots.values)
+        lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
         longest = lengths.longest(typed.value, item.position)
         together += longest
         if longest > MOST_CHARACTERS or together > MOST_TOGETHER:

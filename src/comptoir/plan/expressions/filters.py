@@ -3,8 +3,8 @@
 from comptoir.edm.model import PairFilter
 from comptoir.plan.bound import Condition, Junction, Value
 from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.computes import computed_names
-from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.lengths import Lengths
 from comptoir.plan.expressions.pairs import PairBinder
 from comptoir.plan.faults import FILTER
@@ -12,16 +12,16 @@ from comptoir.plan.read import Where
 from comptoir.request.expression import Node, parse_expression
 
 
-def bind_filter(grounds: Grounds, text: str) -> Where:
+def bind_filter(binding: BindingContext, text: str) -> Where:
     """The condition that a `$filter` means for a set's records.
 
     Raises `Refusal`: 400 with the place of the fault, 501 for what is not supported.
     """
-    node = grounds.resolved(parse_expression(text, grounds.limits, FILTER), text)
-    names = computed_names(grounds.computed)
-    binder = Binder(grounds.model, grounds.entity_set, FILTER, names, nested=grounds.nested)
-    condition = bind_condition(binder, node, grounds.entity_set.pair_filter, FILTER)
-    Lengths(grounds.model, FILTER, binder.slots.values, grounds.computed).longest(condition, 0)
+    node = binding.resolve_aliases(parse_expression(text, binding.limits, FILTER), text)
+    names = computed_names(binding.computed)
+    binder = Binder(binding.model, binding.entity_set, FILTER, names, nested=binding.nested)
+    condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
+    Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
     return Where(condition, tuple(binder.slots.values))
 
 

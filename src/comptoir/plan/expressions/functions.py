@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from comptoir.edm.temporal import INSTANT
+from comptoir.edm.times import INSTANT
 from comptoir.plan.bound import Function, Value
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import as_decimal

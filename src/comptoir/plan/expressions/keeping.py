@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeVar
 
-from comptoir.plan.expressions.grounds import Grounds
+from comptoir.plan.expressions.binding_context import BindingContext
 
 LONG = 2_000
 """How many characters a text has that is long."""
@@ -18,14 +18,16 @@ LONG_KEPT = 32
 T = TypeVar("T")
 
 
-def kept(count: int) -> Callable[[Callable[[Grounds, str], T]], Callable[[Grounds, str], T]]:
+def kept(
+    count: int,
+) -> Callable[[Callable[[BindingContext, str], T]], Callable[[BindingContext, str], T]]:
     """Lets a reader of texts keep what `count` short ones and some long ones mean."""
 
-    def keeping(read: Callable[[Grounds, str], T]) -> Callable[[Grounds, str], T]:
+    def keeping(read: Callable[[BindingContext, str], T]) -> Callable[[BindingContext, str], T]:
         of_short, of_long = lru_cache(count)(read), lru_cache(LONG_KEPT)(read)
 
-        def reading(grounds: Grounds, text: str) -> T:
-            return of_long(grounds, text) if len(text) > LONG else of_short(grounds, text)
+        def reading(binding: BindingContext, text: str) -> T:
+            return of_long(binding, text) if len(text) > LONG else of_short(binding, text)
 
         return reading
 

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import TypeGuard
 
 from comptoir.edm.model import Model
-from comptoir.edm.primitive import Stored
-from comptoir.edm.text import Text
+from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal
 from comptoir.plan.bound import (
     Choice,

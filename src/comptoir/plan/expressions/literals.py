@@ -5,8 +5,8 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 
 import msgspec
 
-from comptoir.edm.number import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
-from comptoir.edm.primitive import Stored, ValueFault
+from comptoir.edm.numbers import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
+from comptoir.edm.types import Stored, ValueFault
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text

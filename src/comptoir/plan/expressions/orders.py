@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from comptoir.edm.text import Text
+from comptoir.edm.types import Text
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.computes import computed_names
-from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import kept
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths
 from comptoir.plan.expressions.terms import name_of
@@ -24,19 +24,19 @@ MOST_KEYS = 32
 
 
 @kept(ORDERS_KEPT)
-def bind_orderby(grounds: Grounds, text: str) -> Order:
+def bind_orderby(binding: BindingContext, text: str) -> Order:
     """The total order that `$orderby` asks for: its keys, then the key of the set.
 
     A key that comes again sorts nothing and is left out. Raises `Refusal`: 400 with the place of
     the fault, 501 for an expression that is not supported.
     """
-    model, entity_set = grounds.model, grounds.entity_set
+    model, entity_set = binding.model, binding.entity_set
     characters = 0.0
-    names = computed_names(grounds.computed)
+    names = computed_names(binding.computed)
     keys: dict[object, OrderKey | OrderTerm] = {}
-    for item in parse_orderby(text, grounds.limits, ORDERBY):
-        node = grounds.resolved(item.expression, text)
-        binder = Binder(model, entity_set, ORDERBY, names, nested=grounds.nested)
+    for item in parse_orderby(text, binding.limits, ORDERBY):
+        node = binding.resolve_aliases(item.expression, text)
+        binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
         typed = binder.value(node)
         if typed.type is types.RECORD:
             raise misused(
@@ -59,7 +59,7 @@ def bind_orderby(grounds: Grounds, text: str) -> Order:
             message = f"there are more than {MOST_KEYS} keys. Sort by fewer."
             raise misused(ORDERBY, item.position, message)
         keys[value, values] = key
-        lengths = Lengths(model, ORDERBY, values, grounds.computed)
+        lengths = Lengths(model, ORDERBY, values, binding.computed)
         longest = lengths.longest(value, item.position)
         characters += longest if is_text else 0
         if characters > MOST_CHARACTERS:
@@ -77,16 +77,16 @@ def names_one(names: Collection[str], expression: Node) -> bool:
     )
 
 
-def unlimited(grounds: Grounds) -> set[str]:
+def unlimited(binding: BindingContext) -> set[str]:
     """The properties that hold texts of any length, and what is computed of them.
 
     Nothing is sorted by them: a link to the next page could not carry them.
     """
     names = {
         each.name
-        for entity_set in grounds.model.sets
+        for entity_set in binding.model.sets
         for each in entity_set.type.properties
         if isinstance(each.type, Text) and each.type.max_length is None
     }
-    names |= {each.name for each in grounds.computed if any(name in each.text for name in names)}
+    names |= {each.name for each in binding.computed if any(name in each.text for name in names)}
     return names

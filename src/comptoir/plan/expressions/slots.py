@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Slot
 
 NOW = "\0now"

@@ -13,12 +13,12 @@ from functools import lru_cache
 
 import msgspec
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Condition
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.filters import bind_filter
 from comptoir.plan.expressions.functions import SHORT_LITERAL
-from comptoir.plan.expressions.grounds import Grounds
 from comptoir.plan.expressions.keeping import LONG, LONG_KEPT, kept
 from comptoir.plan.expressions.slots import NOW
 from comptoir.plan.read import Where
@@ -47,25 +47,25 @@ class _Template(msgspec.Struct, frozen=True, gc=False):
     literals: tuple[int | None, ...]
 
 
-def filter_where(grounds: Grounds, text: str) -> Where:
+def filter_where(binding: BindingContext, text: str) -> Where:
     """What a `$filter` means for a set's records; raises `Refusal` as `bind_filter` does.
 
     `NOW` stands among the values for the instant of the request.
     """
-    grounds = grounds.of(text)
+    binding = binding.for_text(text)
     texts = text
-    if grounds.aliases:
-        texts = _BETWEEN.join([text, *[alias for _, alias in grounds.aliases]])
+    if binding.aliases:
+        texts = _BETWEEN.join([text, *[alias for _, alias in binding.aliases]])
     parts = _LITERAL.split(texts)
     literals = parts[1::2]
     if len(texts) > SHORT_LITERAL and any(len(each) > SHORT_LITERAL for each in literals):
-        return _whole(grounds, text)
+        return _whole(binding, text)
     kinds = tuple([literal[0] == "'" for literal in literals])
-    names = tuple([name for name, _ in grounds.aliases])
+    names = tuple([name for name, _ in binding.aliases])
     template_of = _long_template if len(texts) > LONG else _short_template
-    template = template_of(_without_aliases(grounds), names, tuple(parts[::2]), kinds)
+    template = template_of(_without_aliases(binding), names, tuple(parts[::2]), kinds)
     if template is None or "\0" in texts:
-        return _whole(grounds, text)
+        return _whole(binding, text)
     values = [
         literal[1:-1].replace("''", "'") if literal[0] == "'" else literal.lower()
         for literal in literals
@@ -82,13 +82,13 @@ def filter_where(grounds: Grounds, text: str) -> Where:
 
 
 @kept(SHAPES_KEPT)
-def _whole(grounds: Grounds, text: str) -> Where:
+def _whole(binding: BindingContext, text: str) -> Where:
     """A filter that is its own shape."""
-    return bind_filter(grounds, text)
+    return bind_filter(binding, text)
 
 
 def _template(
-    grounds: Grounds, names: tuple[str, ...], rest: tuple[str, ...], kinds: tuple[bool, ...]
+    binding: BindingContext, names: tuple[str, ...], rest: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> _Template | None:
     """The template of a shape; None for one that is refused, or that the texts decide about.
 
@@ -109,7 +109,7 @@ def _template(
         return None
     held = tuple(zip(names, aliases, strict=True))
     try:
-        where = bind_filter(msgspec.structs.replace(grounds, aliases=held), text)
+        where = bind_filter(msgspec.structs.replace(binding, aliases=held), text)
     except Refusal:
         return None
     numbers: dict[Stored, int] = {
@@ -124,8 +124,8 @@ _short_template = lru_cache(SHAPES_KEPT)(_template)
 _long_template = lru_cache(LONG_KEPT)(_template)
 
 
-def _without_aliases(grounds: Grounds) -> Grounds:
-    return msgspec.structs.replace(grounds, aliases=()) if grounds.aliases else grounds
+def _without_aliases(binding: BindingContext) -> BindingContext:
+    return msgspec.structs.replace(binding, aliases=()) if binding.aliases else binding
 
 
 def dated(values: tuple[Stored, ...], now: str) -> tuple[Stored, ...]:

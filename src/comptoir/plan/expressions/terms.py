@@ -1,7 +1,7 @@
 """What all parts of a binding share: the slots, the option that is bound, and what it refuses."""
 
-from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, WHOLE_DIGITS
-from comptoir.edm.primitive import ValueFault
+from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, WHOLE_DIGITS
+from comptoir.edm.types import ValueFault
 from comptoir.errors import Refusal
 from comptoir.plan.bound import Constant, Null
 from comptoir.plan.expressions import types

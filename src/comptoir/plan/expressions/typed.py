@@ -2,8 +2,8 @@
 
 import msgspec
 
-from comptoir.edm.number import MOST_DECIMAL, MOST_WHOLE, Int32
-from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, Int32
+from comptoir.edm.types import PrimitiveType
 from comptoir.plan.bound import Value
 from comptoir.plan.expressions import types
 

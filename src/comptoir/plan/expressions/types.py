@@ -6,8 +6,8 @@ digits after the decimal point: it is a wide decimal, exact within the expressio
 
 from dataclasses import dataclass
 
-from comptoir.edm import duration, number, scalar, temporal, text
-from comptoir.edm.primitive import PrimitiveType
+from comptoir.edm import numbers, times, types
+from comptoir.edm.types import PrimitiveType
 from comptoir.request.expression.tree import LiteralKind
 
 
@@ -32,20 +32,20 @@ class ExpressionType:
 
 _NUMBERS: tuple[LiteralKind, ...] = ("integer", "decimal", "double")
 
-TEXT = ExpressionType(text.TEXT, ("string",), "a text in single quotes")
-WHOLE = ExpressionType(number.INT64, _NUMBERS, "a number")
-DECIMAL = ExpressionType(number.DECIMAL, _NUMBERS, "a number")
-WIDE_DECIMAL = ExpressionType(number.DECIMAL, _NUMBERS, "a number")
-BOOLEAN = ExpressionType(scalar.BOOLEAN, ("boolean",), "true or false")
-GUID = ExpressionType(scalar.GUID, ("guid",), "a Guid without quotes")
-DATE = ExpressionType(temporal.DATE, ("date",), "a date such as 2026-01-31")
+TEXT = ExpressionType(types.TEXT, ("string",), "a text in single quotes")
+WHOLE = ExpressionType(numbers.INT64, _NUMBERS, "a number")
+DECIMAL = ExpressionType(numbers.DECIMAL, _NUMBERS, "a number")
+WIDE_DECIMAL = ExpressionType(numbers.DECIMAL, _NUMBERS, "a number")
+BOOLEAN = ExpressionType(types.BOOLEAN, ("boolean",), "true or false")
+GUID = ExpressionType(types.GUID, ("guid",), "a Guid without quotes")
+DATE = ExpressionType(times.DATE, ("date",), "a date such as 2026-01-31")
 DATE_TIME = ExpressionType(
-    temporal.INSTANT, ("datetimeoffset",), "a date and time such as 2026-01-31T12:30:00Z"
+    times.INSTANT, ("datetimeoffset",), "a date and time such as 2026-01-31T12:30:00Z"
 )
-TIME_OF_DAY = ExpressionType(duration.TIME_OF_DAY, ("timeofday",), "a time of day such as 23:59:59")
-DURATION = ExpressionType(duration.DURATION, ("duration",), "a duration such as duration'PT12H'")
-NULL = ExpressionType(text.TEXT, ("null",), "null")
-RECORD = ExpressionType(text.TEXT, (), "null")
+TIME_OF_DAY = ExpressionType(times.TIME_OF_DAY, ("timeofday",), "a time of day such as 23:59:59")
+DURATION = ExpressionType(times.DURATION, ("duration",), "a duration such as duration'PT12H'")
+NULL = ExpressionType(types.TEXT, ("null",), "null")
+RECORD = ExpressionType(types.TEXT, (), "null")
 
 NUMBERS = frozenset({WHOLE, DECIMAL, WIDE_DECIMAL})
 """From the narrowest to the widest, each a part of the next."""
@@ -58,15 +58,15 @@ TYPE_OF_LITERAL: dict[LiteralKind, ExpressionType] = {
 
 
 _EXPRESSION_TYPES: tuple[tuple[type[PrimitiveType], ExpressionType], ...] = (
-    (text.Text, TEXT),
-    (number.Int32, WHOLE),
-    (number.DecimalNumber, DECIMAL),
-    (scalar.Boolean, BOOLEAN),
-    (scalar.Guid, GUID),
-    (temporal.Date, DATE),
-    (temporal.DateTimeOffset, DATE_TIME),
-    (duration.TimeOfDay, TIME_OF_DAY),
-    (duration.Duration, DURATION),
+    (types.Text, TEXT),
+    (numbers.Int32, WHOLE),
+    (numbers.DecimalNumber, DECIMAL),
+    (types.Boolean, BOOLEAN),
+    (types.Guid, GUID),
+    (times.Date, DATE),
+    (times.DateTimeOffset, DATE_TIME),
+    (times.TimeOfDay, TIME_OF_DAY),
+    (times.Duration, DURATION),
 )
 
 

@@ -4,7 +4,7 @@ The text of a wide decimal has no decimal point. The number is counted in units 
 limit `LARGEST` is added so that none is negative, and zeros pad all texts to one length.
 """
 
-from comptoir.edm.number import SCALE, WHOLE_DIGITS
+from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 
 WIDE_SCALE = 30
 """How many digits a wide decimal has after the decimal point."""

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from sqlalchemy import ColumnElement, Select
 from sqlalchemy.engine import Dialect as Compiler
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Slot, Sought
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.prepared import Statement

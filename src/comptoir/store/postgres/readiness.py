@@ -6,7 +6,7 @@ that read a company would fail on every host at once, and a proxy would take all
 
 import asyncpg
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
 from comptoir.store.schema import SchemaState, check_state

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import array
 
-from comptoir.edm.number import (
+from comptoir.edm.numbers import (
     INT32,
     MOST_DECIMAL,
     MOST_WHOLE,

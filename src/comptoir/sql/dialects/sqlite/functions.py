@@ -22,8 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
-from comptoir.edm.duration import DURATION, TIME_OF_DAY, duration_text
-from comptoir.edm.number import (
+from comptoir.edm.numbers import (
     DECIMAL,
     INT32,
     MOST_DECIMAL,
@@ -31,9 +30,8 @@ from comptoir.edm.number import (
     UNIT,
     WHOLE_DIGITS,
 )
-from comptoir.edm.primitive import Stored
-from comptoir.edm.scalar import BOOLEAN, GUID
-from comptoir.edm.temporal import DATE
+from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
+from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.wide_decimal import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.searches import fold

@@ -8,8 +8,7 @@ Decimals are integers of hundred-thousandths, wide decimals are texts
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from comptoir.edm.duration import DAY, SECOND, duration_text
-from comptoir.edm.number import (
+from comptoir.edm.numbers import (
     INT32,
     INT64,
     MOST_DECIMAL,
@@ -19,8 +18,8 @@ from comptoir.edm.number import (
     WHOLE_DIGITS,
     decimal_text,
 )
-from comptoir.edm.primitive import PrimitiveType, Stored, ValueFault
-from comptoir.edm.temporal import INSTANT
+from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
+from comptoir.edm.types import PrimitiveType, Stored, ValueFault
 from comptoir.plan.expressions.wide_decimal import (
     FINER,
     LARGEST,

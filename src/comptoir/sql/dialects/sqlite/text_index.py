@@ -13,11 +13,10 @@ from sqlalchemy import ColumnElement, Select, Text, column, func, insert, select
 from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
 
-from comptoir.edm.primitive import Stored
+from comptoir.edm.types import Stored
 from comptoir.plan.bound import Found, Slot, Sought
 from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
-from comptoir.sql.levels import SqlValue
 from comptoir.sql.prepared import (
     Statement,
     constant,
@@ -26,6 +25,7 @@ from comptoir.sql.prepared import (
     prepare,
     slot_of,
 )
+from comptoir.sql.select_scope import SqlValue
 
 INDEX = "search_index"
 """The table. FTS5 stores its content in tables whose names begin with this name and `_`."""

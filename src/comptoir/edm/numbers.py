@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.primitive import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
+from comptoir.edm.types import JsonSchema, PrimitiveType, Stored, ValueFault, Wire
 from comptoir.jsonvalue import Json
 
 MOST_WHOLE = 2**63 - 1

@@ -1,4 +1,4 @@
-"""What the expressions of a request are bound on."""
+"""The binding context: what the names in a request's expressions are bound against."""
 
 import msgspec
 
@@ -9,13 +9,13 @@ from comptoir.request.expression import ExpressionLimits
 from comptoir.request.expression.tree import Node
 
 AliasTexts = tuple[tuple[str, str], ...]
-"""Parameter aliases: names without the `@`, and what stands for them."""
+"""Parameter aliases: names without the `@`, and the texts of their expressions."""
 
 
-class Grounds(msgspec.Struct, frozen=True, cache_hash=True):
-    """A set of a model, the limits, names computed beside the properties, parameter aliases.
+class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
+    """The entity set of a model, limits, computed properties and parameter aliases.
 
-    `nested`: the expressions stand within `$expand`, about other records than the request is.
+    `nested`: the expressions are within `$expand`, so `$it` is not the record that they are about.
     """
 
     model: Model
@@ -25,14 +25,14 @@ class Grounds(msgspec.Struct, frozen=True, cache_hash=True):
     aliases: AliasTexts = ()
     nested: bool = False
 
-    def of(self, text: str) -> "Grounds":
-        """The same for a text, without aliases if it names none."""
+    def for_text(self, text: str) -> "BindingContext":
+        """The context for an option's text: without aliases unless the text refers to one."""
         if not self.aliases or "@" in text:
             return self
         return msgspec.structs.replace(self, aliases=())
 
-    def resolved(self, node: Node, text: str) -> Node:
-        """A node with what its aliases stand for in their places; raises `Refusal` (400)."""
+    def resolve_aliases(self, node: Node, text: str) -> Node:
+        """Replace the aliases in an expression by their values; raises `Refusal` (400)."""
         if "@" not in text:
             return node
         return resolve(node, parse_aliases(self.aliases, self.limits), self.limits)

@@ -1,0 +1,203 @@
+"""Dates and instants: `Edm.Date` and `Edm.DateTimeOffset`, stored as text that sorts in time."""
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from types import MappingProxyType
+
+from typing_extensions import override
+
+from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, decimal_text
+from comptoir.edm.types import JsonSchema, Stored, ValueFault, Wire, WrittenType
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_INSTANT = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,20}))?"
+    r"(?:[Zz]|([+-])(\d{2}):(\d{2}))",
+    re.ASCII,
+)
+
+
+class _Temporal(WrittenType):
+    form: str
+
+    def _malformed(self, text: str) -> ValueFault:
+        return ValueFault(f"must be {self.expected} such as {self.form}, but {text[:40]!r} is not.")
+
+
+class Date(_Temporal):
+    """A calendar date (RFC 3339 `full-date`); `0001-01-01` is no date."""
+
+    edm_name = "Edm.Date"
+    default = "0001-01-01"
+    no_value = '"0001-01-01"'
+    expected = "a date"
+    form = '"2026-01-31"'
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "date"}
+
+    @override
+    def from_text(self, text: str) -> Stored:
+        if _DATE.fullmatch(text) is None:
+            raise self._malformed(text)
+        try:
+            date.fromisoformat(text)
+        except ValueError:
+            raise ValueFault(f"names a day that does not exist: {text}.") from None
+        return text
+
+
+class DateTimeOffset(_Temporal):
+    """An instant (RFC 3339 `date-time`), kept in UTC; digits past milliseconds are cut."""
+
+    edm_name = "Edm.DateTimeOffset"
+    default = "0001-01-01T00:00:00.000Z"
+    no_value = '"0001-01-01T00:00:00.000Z"'
+    expected = "a date and time with an offset"
+    form = '"2026-01-31T12:30:00.000Z"'
+    facets = MappingProxyType({"Precision": 3})
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "date-time"}
+
+    @override
+    def from_text(self, text: str) -> Stored:
+        match = _INSTANT.fullmatch(text)
+        if match is None:
+            raise self._malformed(text)
+        day, time, fraction, sign, hours, minutes = match.groups()
+        milliseconds = (fraction or "").ljust(3, "0")[:3]
+        try:
+            check_hour(time)
+            moment = datetime.fromisoformat(f"{day}T{time}")
+            if sign:
+                if int(hours) > 23 or int(minutes) > 59:
+                    raise ValueFault(f"has an offset out of range: {text[:40]}.")
+                offset = timedelta(hours=int(hours), minutes=int(minutes))
+                moment = moment - offset if sign == "+" else moment + offset
+        except (ValueError, OverflowError):
+            raise ValueFault(
+                f"names a moment that does not exist or is out of range: {text[:40]}."
+            ) from None
+        return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+
+
+def check_hour(time: str) -> None:
+    """Raise `ValueError` for the hour 24, which Python takes from 3.14 on as the next midnight."""
+    if time.startswith("24"):
+        raise ValueError(time)
+
+
+def instant(moment: datetime) -> str:
+    """A moment in the stored form of `Edm.DateTimeOffset`."""
+    utc = moment.astimezone(UTC).replace(tzinfo=None)
+    return f"{utc.isoformat(timespec='milliseconds')}Z"
+
+
+_TIME = re.compile(r"(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,20}))?)?", re.ASCII)
+_DURATION = re.compile(
+    r"(-?)P(?=[\dT])(?:(\d{1,12})D)?"
+    r"(?:T(?=\d)(?:(\d{1,14})H)?(?:(\d{1,16})M)?(?:(\d{1,18})(?:\.(\d{1,20}))?S)?)?",
+    re.ASCII | re.IGNORECASE,
+)
+SECOND: int = UNIT
+"""A second as durations are stored."""
+
+_MINUTE = 60 * SECOND
+_HOUR = 60 * _MINUTE
+DAY = 24 * _HOUR
+"""A day as durations are stored."""
+
+
+class TimeOfDay(WrittenType):
+    """A time of day as `HH:MM:SS.fff`; digits past milliseconds are cut."""
+
+    edm_name = "Edm.TimeOfDay"
+    default = "00:00:00.000"
+    no_value = '"00:00:00.000"'
+    expected = "a time of day"
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "time"}
+
+    @override
+    def from_text(self, text: str) -> Stored:
+        match = _TIME.fullmatch(text)
+        if match is None:
+            raise ValueFault(
+                f"must be {self.expected} such as 23:59:59.999, but {text[:40]!r} is not."
+            )
+        minutes, seconds, fraction = match.groups()
+        try:
+            check_hour(minutes)
+            time.fromisoformat(f"{minutes}:{seconds or '00'}")
+        except ValueError:
+            raise ValueFault(f"names a time that does not exist: {text[:40]}.") from None
+        return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
+
+
+class Duration(WrittenType):
+    """A span of days and less (XML Schema `dayTimeDuration`), in hundred-thousandths of a second.
+
+    So it has the range of a Decimal, which its seconds are.
+    """
+
+    edm_name = "Edm.Duration"
+    default = 0
+    no_value = '"PT0S"'
+    expected = "a duration"
+
+    @property
+    @override
+    def json_schema(self) -> JsonSchema:
+        return {"type": "string", "format": "duration"}
+
+    @override
+    def from_text(self, text: str) -> Stored:
+        match = _DURATION.fullmatch(text)
+        if match is None:
+            raise ValueFault(f"must be {self.expected} such as P1DT12H, but {text[:40]!r} is not.")
+        sign, days, hours, minutes, seconds, fraction = match.groups()
+        span = (
+            int(days or 0) * DAY
+            + int(hours or 0) * _HOUR
+            + int(minutes or 0) * _MINUTE
+            + int(seconds or 0) * SECOND
+        )
+        span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
+        if span > MOST_DECIMAL:
+            raise ValueFault(f"is longer than a duration may be: {text[:40]}.")
+        return -span if sign else span
+
+    @override
+    def to_text(self, stored: Stored) -> str:
+        return duration_text(int(stored))
+
+    @staticmethod
+    def _wire(stored: Stored) -> Wire:
+        return duration_text(int(stored))
+
+    to_wire = _wire
+
+
+def duration_text(stored: int) -> str:
+    """A stored duration in ISO 8601: an hour and a half is `PT1H30M`."""
+    days, rest = divmod(abs(stored), DAY)
+    hours, rest = divmod(rest, _HOUR)
+    minutes, rest = divmod(rest, _MINUTE)
+    seconds = f"{decimal_text(rest)}S" if rest or not stored else ""
+    timed = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + seconds
+    sign = "-" if stored < 0 else ""
+    return f"{sign}P{f'{days}D' * bool(days)}{f'T{timed}' * bool(timed)}"
+
+
+DATE = Date()
+INSTANT = DateTimeOffset()
+TIME_OF_DAY = TimeOfDay()
+DURATION = Duration()

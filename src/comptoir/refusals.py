@@ -1,0 +1,84 @@
+"""Refusals that several stations raise, so that the same fault has the same words everywhere.
+
+`target` is the name of a query option, header or property, as the client wrote it. `position` is
+an offset in the text of a query option; the message has it as a column, counted from 1.
+"""
+
+from collections.abc import Iterable
+
+from comptoir.errors import BAD_REQUEST, INVALID_URL, NOT_IMPLEMENTED, ErrorType, Refusal
+from comptoir.messages import quoted, suggestion
+
+
+def _column(position: int | None) -> int | None:
+    return None if position is None else position + 1
+
+
+def misused(target: str, position: int, problem: str, remedy: str) -> Refusal:
+    """400: a part of a query option that is not valid where it is."""
+    return Refusal(INVALID_URL, problem, remedy, target=target, column=position + 1)
+
+
+def unsupported(
+    construct: str,
+    target: str | None = None,
+    position: int | None = None,
+    *,
+    remedy: str = "Send the request without it.",
+) -> Refusal:
+    """501: valid OData that the service does not support. `construct` begins the sentence."""
+    problem = f"{construct} is not supported"
+    return Refusal(NOT_IMPLEMENTED, problem, remedy, target=target, column=_column(position))
+
+
+def unknown_name(
+    owner: str,
+    what: str,
+    name: str,
+    known: Iterable[str],
+    target: str | None = None,
+    position: int | None = None,
+    *,
+    remedy: str = "Use a name from $metadata.",
+) -> Refusal:
+    """400: a name that `owner` does not have; `what` is a noun such as `property`.
+
+    The nearest known name is suggested; without one, `remedy` says what to do.
+    """
+    problem = f"{owner} has no {what} {quoted(name)}"
+    remedy = suggestion(name, known) or remedy
+    return Refusal(INVALID_URL, problem, remedy, target=target, column=_column(position))
+
+
+def inapplicable(target: str, resource: str, remedy: str = "Remove it.") -> Refusal:
+    """400: a query option that the resource does not have, such as `$top` of `a single record`."""
+    return Refusal(INVALID_URL, f"{target} does not apply to {resource}", remedy, target=target)
+
+
+def invalid_value(
+    name: str,
+    sent: str,
+    remedy: str,
+    *,
+    error: ErrorType = BAD_REQUEST,
+    target: str | None = None,
+    position: int | None = None,
+) -> Refusal:
+    """A value that a header, option or property does not accept; `target` is `name` by default."""
+    problem = f"Invalid value {quoted(sent)} for {name}"
+    return Refusal(error, problem, remedy, target=target or name, column=_column(position))
+
+
+def limit_exceeded(
+    subject: str,
+    limit: int,
+    unit: str,
+    remedy: str,
+    *,
+    error: ErrorType = INVALID_URL,
+    target: str | None = None,
+    position: int | None = None,
+) -> Refusal:
+    """A request that asks for more than a limit allows. `subject` begins the sentence."""
+    problem = f"{subject} exceeds the limit of {limit} {unit}"
+    return Refusal(error, problem, remedy, target=target, column=_column(position))
