@@ -338,7 +338,7 @@ class RecordPath(msgspec.Struct, frozen=True):
             if row is None:
                 return None
             own, other = step.navigation.on
-            value = row[step.entity_set.type.position[own] + 1]
+            value = row[step.entity_set.type.column_of[own]]
             # a blank value relates to nothing
             within = None if value == "" else ((other, value), *step.navigation.only.items())
         return within

@@ -85,7 +85,7 @@ class Records:
             return found
         if declared is None:
             raise LookupError(f"{resource} without a property")
-        stored = found[context.entity_set.type.position[declared.name] + 1]
+        stored = found[context.entity_set.type.column_of[declared.name]]
         if raw:
             headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
             return _response(context, found, headers, declared.type.to_text(stored).encode())

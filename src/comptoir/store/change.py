@@ -115,7 +115,7 @@ def check_unique(
         place = (entity_set.name, rule.properties, tuple(values))
         if place in known:
             holder = known[place]
-            is_taken = holder is not None and holder[kind.position[kind.key] + 1] != key
+            is_taken = holder is not None and holder[kind.column_of[kind.key]] != key
         else:
             duplicate = statements.writes.duplicate(entity_set, rule)
             is_taken = bool((yield duplicate.query(company_id, key, *values)))

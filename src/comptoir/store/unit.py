@@ -137,7 +137,7 @@ def _delete(
 ) -> Generator[Statement, list[Row], Written]:
     current = yield from _guarded(plan, statements, ledger)
     kind = plan.entity_set.type
-    key = current[kind.position[kind.key] + 1]
+    key = current[kind.column_of[kind.key]]
     number, _ = ledger.take()
     yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
     ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)

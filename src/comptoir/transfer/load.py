@@ -206,8 +206,8 @@ class Loader:
             if record is None:
                 continue
             names = columns.matched_by.properties
-            if match != tuple([record[entity_type.position[name] + 1] for name in names]):
-                key = record[entity_type.position[entity_type.key] + 1]
+            if match != tuple([record[entity_type.column_of[name]] for name in names]):
+                key = record[entity_type.column_of[entity_type.key]]
                 faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
         return faults
 
