@@ -58,19 +58,19 @@ def prefetch(plans: Iterable[WritePlan], unit: UnitOfWork) -> Steps[None]:
             current = unit.identity_map.get(identity)
             if current is not None:
                 record = dict(zip(entity_type.by_name, current[1:], strict=True))
-                followed.add_followed(plan.entity_set, record, plan.values.given)
+                followed.add_followed(plan.entity_set, record, plan.body.values)
     yield from followed.run(unit)
 
 
 def _add(plan: WritePlan, records: Prefetch) -> None:
     """Add the records that follow from the plan alone."""
     entity_type = plan.entity_set.type
-    has_new_key = isinstance(plan, CreatePlan) and plan.values.key_is_made
+    has_new_key = isinstance(plan, CreatePlan) and plan.body.key_is_generated
     if plan.key is not None and not has_new_key:
         records.add(plan.entity_set, (entity_type.key,), (plan.key,))
     if isinstance(plan, DeletePlan):
         return
-    given = plan.values.given
+    given = plan.body.values
     for rule in entity_type.unique:
         if given.keys() >= set(rule.properties):
             values = tuple(given[name] for name in rule.properties)

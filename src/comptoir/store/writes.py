@@ -8,7 +8,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
 from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, GroupRefusal, Refusal
 from comptoir.plan.read import Row
-from comptoir.plan.target import Place, find_record, no_record
+from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
 from comptoir.request.repeatability import REQUEST_ID, rejected
 from comptoir.response.records import entity_tag, opaque_tag
@@ -67,15 +67,15 @@ def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
 
 
 def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
-    entity_set, given = plan.entity_set, plan.values.given
+    entity_set, given = plan.entity_set, plan.body.values
     key = entity_set.type.key
     existing: Row | None = None
-    if key in given and not plan.values.key_is_made:
+    if key in given and not plan.body.key_is_generated:
         existing = yield from unit.read(entity_set, given[key])
     if existing is not None:
         _check_create(plan, existing, unit.ledger.company)
-    if plan.values.fault is not None:
-        raise plan.values.fault
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
     if existing is not None:
         raise taken(entity_set, key)
     row = yield from unit.insert(entity_set, given, plan.by)
@@ -84,10 +84,10 @@ def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
 
 def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
     current = yield from _guarded(plan, unit)
-    if plan.values.fault is not None:
-        raise plan.values.fault
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
     row = yield from unit.update(
-        plan.entity_set, current, plan.values.given, plan.by, replaces=plan.replaces
+        plan.entity_set, current, plan.body.values, plan.by, replaces=plan.replaces
     )
     return Written(row, unit.ledger.number, unit.ledger.company)
 
@@ -117,12 +117,12 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
 
 def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     """The record to write as the transaction sees it, found by its key or along the path."""
-    if not isinstance(plan.sought, Place):
-        current = yield from unit.read(plan.entity_set, plan.sought)
+    if not isinstance(plan.address, RecordPath):
+        current = yield from unit.read(plan.entity_set, plan.address)
         if current is None:
-            raise no_record(plan.entity_set, plan.sought)
+            raise record_not_found(plan.entity_set, plan.address)
         return current
-    search = find_record(plan.sought)
+    search = plan.address.record()
     try:
         page = next(search)
         while True:
