@@ -23,7 +23,7 @@ from comptoir.cli.running import (
 from comptoir.config import Settings
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
-from comptoir.plan.bound import Comparison, Field, Slot
+from comptoir.plan.expressions.nodes import Comparison, Field, Slot
 from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
 from comptoir.plan.target import COMPANIES
 from comptoir.plan.target import Company as KnownCompany

@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.bound import Condition, Value
+from comptoir.plan.expressions.nodes import Condition, Value
 from comptoir.plan.target import Company
 
 Row = tuple[Stored, ...]

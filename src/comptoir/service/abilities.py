@@ -5,7 +5,7 @@ from comptoir.config import Settings
 from comptoir.metadata.abilities import Abilities
 from comptoir.plan.apply.aggregates import methods_of
 from comptoir.plan.apply.binder import TRANSFORMATIONS
-from comptoir.plan.expressions.functions import SUPPORTED
+from comptoir.plan.expressions.calls import SUPPORTED
 
 
 def abilities(settings: Settings) -> Abilities:
