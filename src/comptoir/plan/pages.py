@@ -6,6 +6,7 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.plan.apply.binder import PipelineBinder
@@ -30,7 +31,6 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.searches import SEARCH, searched
-from comptoir.plan.target import Company
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
 from comptoir.request.compute import COMPUTE, parse_compute
 from comptoir.request.expression import parse_expression, parse_orderby

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.model import EntitySet, EntityType, Property
+from comptoir.edm.model import Company, EntitySet, EntityType, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
 from comptoir.errors import (
     BAD_REQUEST,
@@ -17,8 +17,7 @@ from comptoir.errors import (
 )
 from comptoir.jsonvalue import Json
 from comptoir.messages import suggestion
-from comptoir.plan.places import Place
-from comptoir.plan.target import Company
+from comptoir.plan.target import Place
 from comptoir.request.headers import EntityTags
 
 TOLD = 20

@@ -1,7 +1,7 @@
 """Which store answers the reads of a request that says how current they must be."""
 
+from comptoir.edm.model import Company
 from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.plan.target import Company
 from comptoir.request.access import INTENT, TOKEN, Access, Seen
 from comptoir.store.protocol import Reads, Store
 

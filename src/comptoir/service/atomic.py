@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.plan.write import Repeat, WritePlan
 from comptoir.request.repeatability import REQUEST_ID, rejected
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service.context import Context, Request
 from comptoir.service.writes import WRITING
 from comptoir.store.change import Written
 from comptoir.store.protocol import Store
 
 Planner = Callable[[Request], Awaitable[tuple[Context, WritePlan]]]
-Answerer = Callable[[Context, WritePlan, Written], Answer]
+Answerer = Callable[[Context, WritePlan, Written], Response]
 
 
 class AtomicGroup:
@@ -78,7 +78,7 @@ class AtomicGroup:
                 REQUEST_ID,
             )
 
-    async def commit(self) -> list[Answer]:
+    async def commit(self) -> list[Response]:
         """Do what was added, in one transaction, and give the answers in the same order.
 
         Later writes see what earlier ones did. Raises `GroupRefusal` for the first that is

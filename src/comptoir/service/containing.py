@@ -6,9 +6,9 @@ from contextlib import aclosing
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.plan.expand import Expansion
 from comptoir.plan.read import CountPlan, Row
-from comptoir.plan.target import Company
 from comptoir.request.options import query_string
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.records import Extra, Extras, Nested, RecordWriter

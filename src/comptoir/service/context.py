@@ -7,18 +7,18 @@ import msgspec
 
 from comptoir.auth import Principal
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet, Model
+from comptoir.edm.model import Company, EntitySet, Model
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed
-from comptoir.plan.target import Company, Target
+from comptoir.plan.target import Target
 from comptoir.request.accept import Format
 from comptoir.request.access import Access
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
 from comptoir.request.options import NO_OPTIONS, QueryOptions
-from comptoir.response.answer import Answer, Header
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
+from comptoir.response.response import Header, Response
 from comptoir.store.protocol import Patience, Reads, Store
 
 
@@ -97,7 +97,7 @@ class Context(msgspec.Struct):
         return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
 
 
-Verb = Callable[[Context], Awaitable[Answer]]
+Verb = Callable[[Context], Awaitable[Response]]
 """Answers a request whose path and method are in order; raises `Refusal`."""
 
 

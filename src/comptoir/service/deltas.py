@@ -18,9 +18,9 @@ from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import ListPage
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.request.options import continued
-from comptoir.response.answer import Answer
 from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
+from comptoir.response.response import Response
 from comptoir.service.context import Context, Runtime
 from comptoir.store.change import DELETE
 from comptoir.store.ledger import Change
@@ -68,7 +68,7 @@ class Deltas:
 
     async def changes(
         self, context: Context, records: RecordWriter, page: ListPage, delta: Delta
-    ) -> Answer:
+    ) -> Response:
         """The records that have changed, and those that are no longer in the collection."""
         request, until = context.request, delta.until
         if until is None:
@@ -87,7 +87,7 @@ class Deltas:
         else:
             rest = Delta(until, None, time_ns())
             body.append(writer.tail(delta_link=self._link(context, page, rest)))
-        return Answer(200, context.headers(), b"".join(body))
+        return Response(200, context.headers(), b"".join(body))
 
     def _link(self, context: Context, page: ListPage, delta: Delta) -> str:
         request = context.request

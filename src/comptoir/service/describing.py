@@ -6,7 +6,7 @@ from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadat
 from comptoir.metadata.service_document import service_document
 from comptoir.request.accept import media_type
 from comptoir.request.headers import speaks_401
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
 
 
@@ -18,14 +18,14 @@ class Describing:
         self._base_url = runtime.base_url
         self._abilities = abilities
 
-    async def service(self, context: Context) -> Answer:
+    async def service(self, context: Context) -> Response:
         """The sets at a service root (OData Protocol 4.01, section 11.1.1)."""
         allow_options(context.options, FORMATTING, "the service document")
         company_id, level = context.target.company_id, context.records.level
         body = service_document(self._model, self._base_url, company_id, level)
-        return Answer(200, context.headers(), body)
+        return Response(200, context.headers(), body)
 
-    async def metadata(self, context: Context) -> Answer:
+    async def metadata(self, context: Context) -> Response:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is liked better."""
         allow_options(context.options, FORMATTING, "the metadata document")
         headers, option = context.request.headers, context.options.format
@@ -40,7 +40,7 @@ class Describing:
             under_company=context.target.company_id is not None,
         )
         told = [(b"content-type", found.encode()), (b"odata-version", version.encode())]
-        return Answer(200, told, body)
+        return Response(200, told, body)
 
 
 def _readable(found: str, option: str | None, speaks: bool | None) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Generator
 from typing import TypeVar
 
 from comptoir.edm.types import Stored
-from comptoir.plan.places import Place, find, find_record, no_record, reach
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
+from comptoir.plan.target import Place, find, find_record, no_record, reach
 from comptoir.service.context import Context
 
 T = TypeVar("T")

@@ -6,15 +6,15 @@ import msgspec
 
 from comptoir.auth import Principal
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
-from comptoir.plan.target import Company, Shape, Target, company_of, resolve
+from comptoir.plan.target import Shape, Target, company_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.request.accept import DEFAULT, answer_format
 from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.options import QueryOptions, parse_options
 from comptoir.request.path import Segment, parse_path
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service.abilities import abilities
 from comptoir.service.access import READING, reads_of
 from comptoir.service.atomic import AtomicGroup
@@ -60,7 +60,7 @@ class Service:
         }
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
 
-    async def handle(self, request: Request) -> Answer:
+    async def handle(self, request: Request) -> Response:
         """Answer a request; raises `Refusal` for one that is not answered with success.
 
         The checks come in this order: path, company, resource, method, syntax of the options,

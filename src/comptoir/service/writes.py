@@ -32,8 +32,8 @@ from comptoir.request.options import NO_OPTIONS
 from comptoir.request.payload import parse_object, tag_within
 from comptoir.request.preferences import MINIMAL, preferences
 from comptoir.request.repeatability import FIRST_SENT, RESULT, rejected, repeatability
-from comptoir.response.answer import Answer, Header
-from comptoir.response.etag import opaque_tag
+from comptoir.response.records import opaque_tag
+from comptoir.response.response import Header, Response
 from comptoir.service.context import VIEWING, Context, Runtime, allow_options, refuse_options
 from comptoir.service.places import key_of, sought_by
 from comptoir.service.views import Views
@@ -108,7 +108,7 @@ class Writes:
             "DELETE": self._delete,
         }
 
-    async def write(self, context: Context) -> Answer:
+    async def write(self, context: Context) -> Response:
         """Create, update, replace or delete a record, as the method says."""
         plan = await self.plan(context)
         return self.answer(context, plan, await self._store.write(plan))
@@ -135,7 +135,7 @@ class Writes:
         allow_options(options, VIEWING, what)
         context.records = self._views.of(context).records
 
-    def answer(self, context: Context, plan: WritePlan, written: Written) -> Answer:
+    def answer(self, context: Context, plan: WritePlan, written: Written) -> Response:
         """The answer to a request that was planned and done.
 
         The whole record, or with `Prefer: return=minimal` nothing but where it is and its tag.
@@ -147,7 +147,7 @@ class Writes:
         if plan.repeat is not None:
             extra.append(_ACCEPTED)
         if isinstance(plan, DeletePlan):
-            return Answer(204, [_VERSION, *extra])
+            return Response(204, [_VERSION, *extra])
         records, company, row = context.records, written.company, written.row
         wishes = preferences(context.request.headers)
         tells_all = wishes.returns != MINIMAL
@@ -165,9 +165,9 @@ class Writes:
             if was_sought or not tells_all:
                 headers.append((b"odata-entityid", link))
             if not tells_all:
-                return Answer(204, headers)
+                return Response(204, headers)
         body = records.record(self._base_url, company, row)
-        return Answer(201 if creates else 200, headers, body)
+        return Response(201 if creates else 200, headers, body)
 
     async def _create(self, context: Context) -> WritePlan:
         request, entity_set = context.request, context.entity_set

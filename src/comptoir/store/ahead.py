@@ -25,7 +25,7 @@ def matching(
     statements: Statements,
 ) -> Generator[Statement, list[Row], dict[KeyValues, Row]]:
     """The records that have some of the wanted values of these properties, by those values."""
-    positions = [entity_set.type.position[name] + 1 for name in names]
+    positions = [entity_set.type.column_of[name] for name in names]
     found: dict[KeyValues, Row] = {}
     for query in statements.writes.matches(company_id, entity_set, names, wanted):
         rows = yield query

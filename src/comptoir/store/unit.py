@@ -6,17 +6,17 @@ once, and a session runs it in whatever way its driver works.
 
 from collections.abc import Generator, Sequence
 
+from comptoir.edm.model import Company
 from comptoir.errors import (
     ENTITY_CHANGED,
     PARAM_NOT_PROVIDED,
     GroupRefusal,
     Refusal,
 )
-from comptoir.plan.places import Place, find_record, no_record
 from comptoir.plan.read import RecordPlan, Row
-from comptoir.plan.target import Company
+from comptoir.plan.target import Place, find_record, no_record
 from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
-from comptoir.response.etag import entity_tag, opaque_tag
+from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.change import CREATE, DELETE, Written, change, check_unique, next_free, taken
@@ -137,7 +137,7 @@ def _delete(
 ) -> Generator[Statement, list[Row], Written]:
     current = yield from _guarded(plan, statements, ledger)
     kind = plan.entity_set.type
-    key = current[kind.position[kind.key] + 1]
+    key = current[kind.column_of[kind.key]]
     number, _ = ledger.take()
     yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
     ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)

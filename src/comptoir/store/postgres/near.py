@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from typing_extensions import override
 
+from comptoir.edm.model import Company
 from comptoir.plan.read import PagePlan, Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection

@@ -16,8 +16,8 @@ import asyncpg
 from asyncpg.transaction import Transaction
 
 from comptoir.config import Settings
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Prepared
 from comptoir.store.postgres.connection import Connection, check_server, connect
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, operator_error_of, words

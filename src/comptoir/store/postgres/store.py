@@ -8,9 +8,8 @@ from functools import partial
 from typing_extensions import override
 
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError, Refusal
-from comptoir.plan.target import Company
 from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
 from comptoir.sql.statements import statements_of
 from comptoir.store.condition import Condition
