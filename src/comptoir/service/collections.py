@@ -34,7 +34,6 @@ from comptoir.service.context import (
 )
 from comptoir.service.deltas import Deltas
 from comptoir.service.expanding import Expanding
-from comptoir.service.places import within_of
 from comptoir.service.streaming import Following, Streamed, gathered
 from comptoir.service.views import Views
 
@@ -95,8 +94,8 @@ class Collections:
         return Response(200, headers, b"%d" % count)
 
     async def _bounds(self, context: Context) -> Bounds:
-        if context.target.hops:
-            within = await within_of(context)
+        if context.target.steps:
+            within = await context.within()
             if within is None:
                 return Bounds(context.company, keys=())
             return Bounds(context.company, within=within)
