@@ -14,8 +14,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from comptoir.auth.keys import VerificationKey
 from comptoir.auth.tokens import (
+    JOSE_TYPE,
     SIGNING_ALGORITHM,
-    TOKEN_TYPE,
     Claims,
     Clock,
     Scope,
@@ -38,7 +38,7 @@ CACHED_TOKENS = 10_000
 
 _MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
 # RFC 9068, 4 requires at+jwt; many issuers still write JWT, or nothing
-_ACCEPTED_TYPES = frozenset({TOKEN_TYPE, "application/at+jwt", "jwt"})
+_ACCEPTED_TYPES = frozenset({JOSE_TYPE, "application/at+jwt", "jwt"})
 _NOT_IN_DESCRIPTION = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 _SEND_BEARER = "Send 'Authorization: Bearer <token>' with a token from 'comptoir token'."
 _AS_ISSUED = "Send it exactly as it was issued."
@@ -117,7 +117,7 @@ class _Header(Struct, frozen=True):
 
     alg: str
     kid: str | UnsetType = UNSET
-    typ: str = TOKEN_TYPE
+    typ: str = JOSE_TYPE
     crit: list[str] | UnsetType = UNSET
 
 

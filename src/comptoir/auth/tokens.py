@@ -18,7 +18,7 @@ from comptoir.config import Settings
 from comptoir.errors import OperatorError
 
 SIGNING_ALGORITHM = "ES256"
-TOKEN_TYPE = "at+jwt"
+JOSE_TYPE = "at+jwt"
 """The `typ` of an access token (RFC 9068, 2.1)."""
 
 Clock = Callable[[], float]
@@ -122,7 +122,7 @@ class TokenIssuer:
             raise OperatorError(
                 f"Invalid token: {error}. Correct its subject, companies or lifetime."
             ) from error
-        header = {"alg": SIGNING_ALGORITHM, "kid": self._kid, "typ": TOKEN_TYPE}
+        header = {"alg": SIGNING_ALGORITHM, "kid": self._kid, "typ": JOSE_TYPE}
         payload = msgspec.json.encode(claims)
         return jws.serialize_compact(header, payload, self._key, registry=self._registry)
 
