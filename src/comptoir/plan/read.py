@@ -7,7 +7,7 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.bound import Condition, Value
+from comptoir.plan.expressions.nodes import Condition, Value
 
 Row = tuple[Stored, ...]
 """A record as read: its version, then its properties in the contract's order."""

@@ -14,7 +14,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_delta
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import ListPage
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.request.options import continued
@@ -44,7 +44,7 @@ class Deltas:
         """
         given = context.options.given
         tracked = _is_logged(context.entity_set)
-        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(given):
+        if not tracked or page.reads_other_records or not _TRACKED.issuperset(given):
             return None
         position = await context.reads.position(context.required_company())
         return Delta(position, None, time_ns())

@@ -21,7 +21,7 @@ from comptoir.plan.apply.stages import (
     Stage,
 )
 from comptoir.plan.apply.stages import Terms as SortedBy
-from comptoir.plan.bound import Field, Value
+from comptoir.plan.expressions.nodes import Field, Value
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
 from comptoir.sql.prepared import Kept, Prepared, Query, prepare, slot_of, whole

@@ -21,7 +21,7 @@ from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Slot
+from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.read import Row
 
 SHAPES_KEPT = 2_000

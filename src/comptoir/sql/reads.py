@@ -4,7 +4,7 @@ from sqlalchemy import func
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
+from comptoir.plan.expressions.nodes import Value
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY

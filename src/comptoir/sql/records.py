@@ -8,7 +8,7 @@ from sqlalchemy.sql.elements import UnaryExpression
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
+from comptoir.plan.expressions.nodes import Value
 from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions

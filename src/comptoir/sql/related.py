@@ -4,8 +4,7 @@ from sqlalchemy import func, select
 
 from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import Value, padded
 from comptoir.plan.read import RelatedPlan
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY

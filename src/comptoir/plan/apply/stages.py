@@ -8,7 +8,7 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import PrimitiveType, Stored
-from comptoir.plan.bound import Condition, Slot, Value
+from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import OrderTerm, Row, Seek, Within
 
