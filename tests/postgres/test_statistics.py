@@ -14,7 +14,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.plan.target import Company as StoredCompany
 from comptoir.store.following import MANY_UNITS, Following
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.statistics import Statistics
+from comptoir.store.postgres.store import Statistics
 from comptoir.store.protocol import MANY_ROWS
 from comptoir.transfer.copy import Copier
 from comptoir.transfer.load import Loader

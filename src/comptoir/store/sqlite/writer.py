@@ -14,13 +14,13 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
-from comptoir.errors import KEY_EXISTS, Refusal
+from comptoir.errors import Refusal
 from comptoir.plan.write import WritePlan
 from comptoir.sql.service_tables import ServiceStatements
-from comptoir.sql.tables import COMPANY_ID
 from comptoir.store import submission
 from comptoir.store.condition import Condition
 from comptoir.store.ledger import Ledger
+from comptoir.store.refusals import duplicate
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
 from comptoir.store.submission import Job, Submissions, UnitFactory
@@ -149,10 +149,4 @@ class Writer:
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:
     columns = str(fault).rpartition(":")[2].split(",")
-    names = [column.rpartition(".")[2].strip() for column in columns]
-    target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
-    return Refusal(
-        KEY_EXISTS,
-        f"Another record has the same {target}, which must be unique. Send other values.",
-        target=target,
-    )
+    return duplicate(column.rpartition(".")[2].strip() for column in columns)
