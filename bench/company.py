@@ -14,7 +14,7 @@ from comptoir.app import open_store
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.plan.target import Company
+from comptoir.edm.model import Company
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
 from comptoir.store.protocol import Store

@@ -1,7 +1,7 @@
 """The one table of errors: every failure that a client can see, with its status and its remedy.
 
 The codes follow the Business Central family. The reference page `docs/reference/errors.md` is
-generated from this table, and the answer's body is written by `response.error`.
+generated from this table, and `response.response` writes the body.
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service import Service
 from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
 from support.companies import Company
@@ -76,7 +76,7 @@ def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -
     assert isinstance(early, Refusal)
     assert early.error is RECORD_NOT_FOUND
     assert loaded == Loaded(inserted=1)
-    assert isinstance(changed, Answer)
+    assert isinstance(changed, Response)
     assert isinstance(created, Refusal)
     assert created.error is KEY_EXISTS
     assert [each["name"] for each in company.listed(AGENTS)] == ["changed"]

@@ -8,7 +8,7 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service import Service
 from comptoir.transfer.load import Loader
 from comptoir.transfer.source import FileSource
@@ -118,11 +118,11 @@ def test_a_write_waits_for_a_part_of_a_load_and_not_for_all_of_it(
     assert changes[-1].entity_set == AGENTS
 
 
-async def written_beside(company: Company, settings: Settings, path: Path) -> Answer:
+async def written_beside(company: Company, settings: Settings, path: Path) -> Response:
     """Load a file, and ask for a write on connections of its own when the first part is stored."""
     loading, serving = open_store(settings), open_store(settings)
     service = Service(MODEL, serving, settings)
-    written: list[asyncio.Task[Answer]] = []
+    written: list[asyncio.Task[Response]] = []
 
     def begin(stage: str, *_: int) -> None:
         if stage == "write" and not written:

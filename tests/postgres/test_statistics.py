@@ -10,8 +10,8 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import EntitySet
-from comptoir.plan.target import Company as StoredCompany
 from comptoir.store.following import MANY_UNITS, Following
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics

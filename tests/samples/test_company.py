@@ -1,4 +1,4 @@
-"""What a sample company is made of, and that a seed repeats it."""
+"""The tables of a sample company, and that a seed repeats them."""
 
 from comptoir.catalog import MODEL
 from comptoir.samples import COUNTS, SampleSize, sample_company
@@ -6,15 +6,15 @@ from samples.reading import Company, small_company
 from support.samples import OF_THE_INTERFACE
 
 
-def test_every_kind_of_the_interface_that_holds_records_has_one_table() -> None:
-    """A kind that was added later needs none: the sample then has no records of it."""
+def test_every_stored_entity_set_of_the_interface_has_one_table() -> None:
+    """An entity type that was added later needs no table."""
     names = [table.entity_set for table in sample_company(SampleSize.SMALL)]
 
     assert sorted(names) == sorted(OF_THE_INTERFACE)
     assert set(names) <= {each.name for each in MODEL.stored}
 
 
-def test_the_columns_are_the_kinds_properties_in_the_contracts_order() -> None:
+def test_the_columns_are_the_properties_in_the_order_of_the_interface() -> None:
     for table in sample_company(SampleSize.SMALL):
         declared = MODEL.by_name[table.entity_set].type.properties
 
@@ -25,7 +25,7 @@ def test_no_table_is_empty(small: Company) -> None:
     assert all(small.values())
 
 
-def test_the_counts_are_kept(small: Company) -> None:
+def test_the_tables_have_the_numbers_of_records_of_their_size(small: Company) -> None:
     found = {name: len(records) for name, records in small.items()}
     counts = COUNTS[SampleSize.SMALL]
 
@@ -36,11 +36,11 @@ def test_the_counts_are_kept(small: Company) -> None:
     assert found["shippingAgentsExt"] == counts.shipping_agents
 
 
-def test_small_is_some_hundreds_of_records(small: Company) -> None:
+def test_a_small_company_has_some_hundreds_of_records(small: Company) -> None:
     assert 100 < sum(map(len, small.values())) < 1_000
 
 
-def test_a_seed_gives_the_same_company_again() -> None:
+def test_the_same_seed_gives_the_same_company() -> None:
     assert small_company(seed=7) == small_company(seed=7)
 
 
@@ -56,7 +56,7 @@ def test_a_table_can_be_read_again() -> None:
         assert list(table.rows) == list(table.rows)
 
 
-def test_a_table_is_the_same_whatever_is_read_of_the_others(small: Company) -> None:
+def test_a_table_does_not_depend_on_what_was_read_of_the_others(small: Company) -> None:
     *_, alone = sample_company(SampleSize.SMALL)
 
     assert list(alone.rows) == [tuple(each.values()) for each in small[alone.entity_set]]

@@ -1,4 +1,4 @@
-"""What one record says about another is so."""
+"""References between records are correct."""
 
 from comptoir.catalog import MODEL
 from samples.reading import Company
@@ -8,7 +8,7 @@ def numbers(company: Company, entity_set: str) -> set[str]:
     return {record["number"] for record in company[entity_set]}
 
 
-def test_a_person_works_at_a_company_that_stands_before_and_has_that_name(small: Company) -> None:
+def test_a_person_works_at_an_earlier_company_with_that_name(small: Company) -> None:
     companies: dict[str, str] = {}
     employed = 0
     for contact in small["contactsExt"]:
@@ -34,7 +34,7 @@ def test_contacts_that_are_customers_are_among_the_customers(small: Company) -> 
     assert set(related) <= customers
 
 
-def test_the_kinds_about_items_name_items(small: Company) -> None:
+def test_records_about_items_name_items(small: Company) -> None:
     items = numbers(small, "itemsExt")
 
     assert {record["itemNo"] for record in small["itemReferencesExt"]} <= items
@@ -43,13 +43,13 @@ def test_the_kinds_about_items_name_items(small: Company) -> None:
     assert {record["assetNumber"] for record in small["salesPricesExt"]} == items
 
 
-def test_values_are_of_attributes_and_every_attribute_has_values(small: Company) -> None:
+def test_attribute_values_name_attributes_and_every_attribute_has_values(small: Company) -> None:
     attributes = {record["name"] for record in small["itemAttributesExt"]}
 
     assert {record["attributeName"] for record in small["itemAttributeValuesExt"]} == attributes
 
 
-def test_units_are_units_of_measure(small: Company) -> None:
+def test_every_unit_is_a_unit_of_measure(small: Company) -> None:
     units = {record["code"] for record in small["unitsOfMeasureExt"]}
     used = {record["baseUnitOfMeasureCode"] for record in small["itemsExt"]}
     used |= {record["unitOfMeasure"] for record in small["itemReferencesExt"]}
@@ -59,7 +59,7 @@ def test_units_are_units_of_measure(small: Company) -> None:
     assert used <= units
 
 
-def test_prices_are_in_the_items_unit(small: Company) -> None:
+def test_a_price_is_for_the_unit_of_its_item(small: Company) -> None:
     units = {record["number"]: record["baseUnitOfMeasureCode"] for record in small["itemsExt"]}
 
     for price in small["salesPricesExt"]:
@@ -80,7 +80,7 @@ def test_the_source_of_a_price_exists(small: Company) -> None:
         assert price["campaignNumber"] == campaign
 
 
-def test_no_two_prices_of_an_item_hold_for_the_same_buyer_and_quantity(small: Company) -> None:
+def test_no_two_prices_of_an_item_are_for_the_same_buyer_and_quantity(small: Company) -> None:
     cases = [
         (price["assetNumber"], price["sourceType"], price["sourceNumber"], price["quantity"])
         for price in small["salesPricesExt"]
@@ -89,7 +89,7 @@ def test_no_two_prices_of_an_item_hold_for_the_same_buyer_and_quantity(small: Co
     assert len(set(cases)) == len(cases)
 
 
-def test_a_reference_of_a_customer_names_a_customer(small: Company) -> None:
+def test_a_customer_reference_names_a_customer(small: Company) -> None:
     whose = {
         record["referenceTypeNo"]
         for record in small["itemReferencesExt"]
@@ -100,7 +100,7 @@ def test_a_reference_of_a_customer_names_a_customer(small: Company) -> None:
     assert whose <= numbers(small, "customersExt")
 
 
-def test_the_translation_into_the_items_own_language_is_its_name(small: Company) -> None:
+def test_the_translation_into_the_first_language_is_the_name_of_the_item(small: Company) -> None:
     names = {record["number"]: record["displayName"] for record in small["itemsExt"]}
     english = [r for r in small["itemTranslationsExt"] if r["languageCode"] == "ENU"]
 
@@ -108,7 +108,7 @@ def test_the_translation_into_the_items_own_language_is_its_name(small: Company)
     assert all(record["description"] == names[record["itemNo"]] for record in english)
 
 
-def test_values_with_suggestions_are_among_them(small: Company) -> None:
+def test_values_are_among_the_suggested_ones(small: Company) -> None:
     for entity_set, records in small.items():
         for declared in MODEL.by_name[entity_set].type.properties:
             if declared.suggested and declared.name != "internationalStandardCode":

@@ -1,4 +1,4 @@
-"""Rows are made as they are read: memory does not grow with the size."""
+"""Rows are generated as they are read: memory does not grow with the size."""
 
 import tracemalloc
 from collections import deque
@@ -11,23 +11,26 @@ from comptoir.samples import SampleSize, sample_company
 MIB = 1 << 20
 
 
-def peak(size: SampleSize, rows: int, *kinds: str) -> int:
-    """The most memory, in bytes, held while the first rows of kinds (or all) are read."""
+def peak(size: SampleSize, rows: int, *entity_sets: str) -> int:
+    """The peak memory in bytes while the first rows of entity sets, or of all, are read."""
     tracemalloc.start()
     try:
         for table in sample_company(size):
-            if not kinds or table.entity_set in kinds:
+            if not entity_sets or table.entity_set in entity_sets:
                 deque(islice(table.rows, rows), maxlen=0)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
-def test_the_first_rows_of_a_large_company_cost_no_more_than_those_of_a_small_one() -> None:
+def test_the_first_rows_of_a_large_company_take_no_more_memory_than_of_a_small_one() -> None:
     assert peak(SampleSize.LARGE, 5) < peak(SampleSize.SMALL, 5) + MIB
 
 
-@pytest.mark.parametrize("kind", ["contactsExt", "customersExt", "salesPricesExt"])
-def test_rows_that_are_read_are_not_kept(kind: str) -> None:
-    """Ten thousand rows would take ten MiB and more; known slugs of words may take some."""
-    assert peak(SampleSize.LARGE, 10_000, kind) < peak(SampleSize.LARGE, 100, kind) + 4 * MIB
+@pytest.mark.parametrize("entity_set", ["contactsExt", "customersExt", "salesPricesExt"])
+def test_rows_that_are_read_are_not_kept(entity_set: str) -> None:
+    """10,000 rows would take 10 MiB or more; the cache of slugs may take some."""
+    assert (
+        peak(SampleSize.LARGE, 10_000, entity_set)
+        < peak(SampleSize.LARGE, 100, entity_set) + 4 * MIB
+    )

@@ -12,8 +12,8 @@ import msgspec
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
-from comptoir.plan.target import Company as StoredCompany
 from comptoir.store.ledger import Change
 from comptoir.store.protocol import Store
 from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows

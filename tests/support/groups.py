@@ -10,9 +10,9 @@ from comptoir.auth import Principal, Scope
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.plan.read import Row
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.service.atomic import AtomicGroup
+from comptoir.service.writes import AtomicGroup
 from support.client import Body, Record
 from support.companies import Company
 
@@ -28,18 +28,18 @@ class Part:
     company: str = ""
 
 
-def run_group(company: Company, settings: Settings, *parts: Part) -> list[Answer]:
+def run_group(company: Company, settings: Settings, *parts: Part) -> list[Response]:
     """Do writes together, and give their answers; raises what the group raises."""
     return company.admin.wait(_run(company, settings, parts))
 
 
-def shown(answer: Answer) -> Record:
+def shown(answer: Response) -> Record:
     """The record that an answer of a group carries."""
     assert isinstance(answer.body, bytes)
     return msgspec.json.decode(answer.body, type=Record)
 
 
-async def _run(company: Company, settings: Settings, parts: Sequence[Part]) -> list[Answer]:
+async def _run(company: Company, settings: Settings, parts: Sequence[Part]) -> list[Response]:
     store = open_store(settings)
     try:
         group = Service(MODEL, store, settings).atomic()

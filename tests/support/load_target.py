@@ -10,9 +10,9 @@ from typing import TypeVar
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.plan.target import Company
 from comptoir.store.ledger import Change
 from comptoir.store.protocol import Store
 from comptoir.transfer.load import Loader, LoadReport

@@ -21,12 +21,12 @@ from comptoir.cli.running import (
     run,
 )
 from comptoir.config import Settings
+from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
-from comptoir.plan.bound import Comparison, Field, Slot
+from comptoir.plan.expressions.nodes import Comparison, Field, Slot
 from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
 from comptoir.plan.target import COMPANIES
-from comptoir.plan.target import Company as KnownCompany
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import KNOWN_SECONDS, Store
 from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
@@ -167,14 +167,14 @@ async def company_named(store: Store, name: str) -> KnownCompany | None:
 async def all_companies(store: Store) -> list[tuple[str, str]]:
     """The names and the ids of all companies, by name."""
     entity_set = MODEL.by_name[COMPANIES]
-    positions = entity_set.type.position
+    column_of = entity_set.type.column_of
     order = default_order(entity_set, [OrderKey("name")])
     found: list[tuple[str, str]] = []
     seek: Seek | None = None
     while True:
         plan = PagePlan(entity_set, None, EVERYTHING, order, seek, PAGE)
         rows = [row async for some in store.page(plan) for row in some]
-        found += [(str(row[positions["name"] + 1]), str(row[positions["id"] + 1])) for row in rows]
+        found += [(str(row[column_of["name"]]), str(row[column_of["id"]])) for row in rows]
         if len(rows) < PAGE:
             return found
         seek = plan.seek_behind(rows[-1])

@@ -12,8 +12,8 @@ from comptoir.catalog import MODEL
 from comptoir.cli.interrupt import Interrupted
 from comptoir.cli.messages import warn
 from comptoir.config import Settings, load_settings
+from comptoir.edm.model import Company
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
-from comptoir.plan.target import Company
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store
 from comptoir.store.sqlite.connection import database_path

@@ -11,8 +11,8 @@ from comptoir.cli.company import checked_name, new_company
 from comptoir.cli.report import progress
 from comptoir.cli.running import database_settings, opened, run
 from comptoir.config import Settings, environment_name
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
-from comptoir.plan.target import Company
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import make_ready
 from comptoir.store.protocol import Store

@@ -18,12 +18,12 @@ from comptoir.cli import options
 from comptoir.cli import running as work
 from comptoir.cli.messages import warn
 from comptoir.config import Settings, environment_name, load_settings
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
 from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.plan.target import Company
 from comptoir.store.migrate import check_replica, make_ready
 from comptoir.store.older import check_not_older
 from comptoir.store.urls import is_postgres

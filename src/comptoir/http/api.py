@@ -16,7 +16,7 @@ from comptoir.http.url import check_url
 from comptoir.plan.read import Row
 from comptoir.request.access import access
 from comptoir.request.headers import check_isolation, check_versions, combined
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 from comptoir.service import Request, Service
 from comptoir.store.tasks import give_up
 
@@ -34,7 +34,7 @@ class Api:
         self._settings = settings
         self._base = len(settings.base_path)
 
-    async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Answer:
+    async def answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> Response:
         """Answer a request; raises `Refusal` where it is refused."""
         raw_path: bytes = scope["raw_path"]
         path = raw_path[self._base :].decode("latin-1")

@@ -16,7 +16,7 @@ from isal import isal_zlib
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.request.fields import elements, kept, quality
 from comptoir.request.headers import Headers
-from comptoir.response.answer import Header, Pieces
+from comptoir.response.response import Header, Pieces
 
 if sys.version_info >= (3, 14):
     from compression import zstd

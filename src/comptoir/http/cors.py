@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from comptoir.config import Settings
 from comptoir.request.headers import combined
-from comptoir.response.answer import Answer, Header
+from comptoir.response.response import Header, Response
 
 ANY = "*"
 METHODS = b"GET, HEAD, POST, PATCH, PUT, DELETE"
@@ -79,7 +79,7 @@ class Cors:
         origins = settings.origins
         return cls(origins) if origins else None
 
-    def preflight(self, scope: Scope) -> Answer | None:
+    def preflight(self, scope: Scope) -> Response | None:
         """The answer to a browser that asks before it lets a script send; None for all others."""
         if scope["method"] != "OPTIONS":
             return None
@@ -95,7 +95,7 @@ class Cors:
         ]
         if allowed:
             given.append((b"access-control-allow-headers", allowed))
-        return Answer(204, given)
+        return Response(204, given)
 
     def headers(self, scope: Scope) -> list[Header]:
         """What is added to every answer, refusals included: else a browser hides why."""

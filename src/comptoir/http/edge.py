@@ -15,8 +15,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
 from comptoir.http.guards import NOT_KEPT, REVALIDATED
 from comptoir.http.journal import Journal
-from comptoir.response.answer import Answer, Pieces
-from comptoir.response.error import error_answer
+from comptoir.response.response import Pieces, Response, error_response
 
 CLIENT_LEFT = 499
 """What the log and the metrics call an exchange whose client did not wait for the answer."""
@@ -60,12 +59,12 @@ class Edge:
             preflight = None if self._cors is None else self._cors.preflight(scope)
             answer = preflight or await self._api.answer(scope, receive, exchange)
         except Refusal as refusal:
-            answer = error_answer(refusal)
+            answer = error_response(refusal)
         except ClientLeft:
             raise
         except Exception:  # noqa: BLE001 - the last resort, and the cause goes to the log
             # whatever failed, the client gets an error body
-            answer = error_answer(failed(exchange))
+            answer = error_response(failed(exchange))
         try:
             await _send(self._readable(answer, scope), receive, send, exchange)
         except ClientLeft:
@@ -84,17 +83,17 @@ class Edge:
             _log.warning("the answer to request %s broke off: the service stops", exchange.id)
             exchange.status = UNAVAILABLE.status
             return
-        answer = error_answer(stopping())
+        answer = error_response(stopping())
         answer.headers.append((b"connection", b"close"))
         await _send(self._readable(answer, scope), receive, send, exchange)
 
-    def _readable(self, answer: Answer, scope: Scope) -> Answer:
+    def _readable(self, answer: Response, scope: Scope) -> Response:
         if self._cors is not None:
             answer.headers += self._cors.headers(scope)
         return answer
 
 
-async def _send(answer: Answer, receive: Receive, send: Send, exchange: Exchange) -> None:
+async def _send(answer: Response, receive: Receive, send: Send, exchange: Exchange) -> None:
     status, headers = answer.status, answer.headers
     headers.append((b"x-request-id", exchange.id.encode()))
     headers += REVALIDATED if answer.is_revalidated else NOT_KEPT

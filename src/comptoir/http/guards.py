@@ -5,7 +5,7 @@ cache may answer 404 or a deleted record for as long as it guesses. A record as 
 its client's own cache, which asks each time whether the tag is still the record's.
 """
 
-from comptoir.response.answer import Header
+from comptoir.response.response import Header
 
 Guards = tuple[Header, ...]
 

@@ -12,8 +12,8 @@ from comptoir.errors import INTERNAL_ERROR, METHOD_NOT_ALLOWED, RESOURCE_NOT_FOU
 from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
-from comptoir.response.error import error_answer
-from comptoir.service.abilities import abilities
+from comptoir.response.response import error_response
+from comptoir.service.descriptions import abilities
 from comptoir.store.protocol import Store
 
 
@@ -61,7 +61,7 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
 
 
 def _response(refusal: Refusal) -> Response:
-    answer = error_answer(refusal)
+    answer = error_response(refusal)
     headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
     content = answer.body if isinstance(answer.body, bytes) else b""
     return Response(content, answer.status, headers)

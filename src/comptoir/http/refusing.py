@@ -14,7 +14,7 @@ from comptoir.errors import (
 )
 from comptoir.http.exchange import next_id
 from comptoir.http.guards import NOT_KEPT
-from comptoir.response.error import error_answer
+from comptoir.response.response import error_response
 
 # how the parser words that a request is of another version
 _OTHER_VERSION = frozenset(
@@ -28,7 +28,7 @@ def refusing(refusal: Refusal) -> ASGI3Application:
     """An application that answers with an error, and announces that the connection ends."""
 
     async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        answer, request_id = error_answer(refusal), next_id()
+        answer, request_id = error_response(refusal), next_id()
         # not the message, which may quote what the log must not hold
         _log.warning("refused request %s: %d %s", request_id, answer.status, refusal.error.code)
         body = answer.body if isinstance(answer.body, bytes) else b""

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.errors import INVALID_URL, LINK_EXPIRED, Refusal
-from comptoir.plan.target import Company
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 

@@ -6,13 +6,12 @@ from typing import Self
 import msgspec
 from typing_extensions import override
 
-from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty
+from comptoir.edm.model import Company, EntitySet, EntityType, Model, NavigationProperty
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.faults import misused, unknown_name, unsupported
 from comptoir.plan.pages import Bounds, ListPage, bind_page
 from comptoir.plan.select import astray, bind_select, own_path
-from comptoir.plan.target import Company
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions

@@ -6,16 +6,15 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.plan.apply.binder import PipelineBinder
 from comptoir.plan.apply.stages import Pipeline, PipelineCount, PipelinePlan
-from comptoir.plan.bound import looks_elsewhere
 from comptoir.plan.expressions.binding_context import BindingContext
-from comptoir.plan.expressions.orders import bind_orderby
-from comptoir.plan.expressions.slots import NOW
-from comptoir.plan.expressions.templates import dated, filter_where
-from comptoir.plan.faults import FILTER, ORDERBY
+from comptoir.plan.expressions.nodes import NOW, reads_other_records
+from comptoir.plan.expressions.options import FILTER, ORDERBY, bind_orderby
+from comptoir.plan.expressions.templates import filter_where, with_time
 from comptoir.plan.keyset import Continuation, decode_token, encode_token
 from comptoir.plan.read import (
     EVERYTHING,
@@ -32,7 +31,6 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.searches import SEARCH, searched
-from comptoir.plan.target import Company
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
 from comptoir.request.compute import COMPUTE, parse_compute
 from comptoir.request.expression import parse_expression, parse_orderby
@@ -90,10 +88,10 @@ class ListPage(Page[PagePlan, CountPlan], frozen=True):
     """A page of a collection's records."""
 
     @property
-    def looks_elsewhere(self) -> bool:
+    def reads_other_records(self) -> bool:
         """Whether other records, or the time, decide which records are on the page."""
         condition = self.plan.where.condition
-        return bool(self.now) or (condition is not None and looks_elsewhere(condition))
+        return bool(self.now) or (condition is not None and reads_other_records(condition))
 
     def under(self, company: Company) -> Self:
         """The same page of a company's records."""
@@ -247,16 +245,18 @@ def _names_now(order: Order, computed: Computed) -> bool:
 def _at(now: str, where: Where, order: Order, computed: Computed) -> tuple[Where, Order, Computed]:
     """The same with a time in place of `NOW`."""
     return (
-        msgspec.structs.replace(where, values=dated(where.values, now)),
+        msgspec.structs.replace(where, values=with_time(where.values, now)),
         tuple(
             [
-                msgspec.structs.replace(each, values=dated(each.values, now))
+                msgspec.structs.replace(each, values=with_time(each.values, now))
                 if isinstance(each, OrderTerm)
                 else each
                 for each in order
             ]
         ),
-        tuple([msgspec.structs.replace(each, values=dated(each.values, now)) for each in computed]),
+        tuple(
+            [msgspec.structs.replace(each, values=with_time(each.values, now)) for each in computed]
+        ),
     )
 
 
@@ -307,4 +307,4 @@ def _bound(binding: BindingContext, texts: _Texts) -> Pipeline:
 
 def _pipeline_at(now: str, pipeline: Pipeline) -> Pipeline:
     """The same pipeline with a time in place of `NOW`."""
-    return msgspec.structs.replace(pipeline, values=dated(pipeline.values, now))
+    return msgspec.structs.replace(pipeline, values=with_time(pipeline.values, now))

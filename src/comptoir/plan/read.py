@@ -5,10 +5,9 @@ from functools import cache
 
 import msgspec
 
-from comptoir.edm.model import EntitySet, NavigationProperty
+from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.bound import Condition, Value
-from comptoir.plan.target import Company
+from comptoir.plan.expressions.nodes import Condition, Value
 
 Row = tuple[Stored, ...]
 """A record as read: its version, then its properties in the contract's order."""
@@ -130,11 +129,11 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
 
     def seek_behind(self, row: Row) -> Seek:
         """The values of a row that a page which continues behind it seeks."""
-        positions = self.entity_set.type.position
-        behind = iter(row[1 + len(positions) + len(self.computed) :])
+        column_of = self.entity_set.type.column_of
+        behind = iter(row[1 + len(column_of) + len(self.computed) :])
         return tuple(
             [
-                row[positions[key.name] + 1] if isinstance(key, OrderKey) else next(behind)
+                row[column_of[key.name]] if isinstance(key, OrderKey) else next(behind)
                 for key in self.order
             ]
         )

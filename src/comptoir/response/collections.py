@@ -5,9 +5,9 @@ from typing import Protocol
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.edm.types import Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.response.records import NONE, Extras, RecordWriter, context_url
 
 _encode = msgspec.json.encode

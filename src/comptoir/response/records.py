@@ -7,13 +7,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, EntitySet, Property
+from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.request.accept import Format
 from comptoir.request.expand import ExpandKind
-from comptoir.response.etag import entity_tag, opaque_tag
 
 _encode = msgspec.json.Encoder().encode
 
@@ -35,6 +33,16 @@ Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Stru
 """The value of a field for records within one: them, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
+
+
+def opaque_tag(company: Company | None, version: str | int) -> str:
+    """What stands between a tag's quotes; a record above the companies carries it as version."""
+    return f"{company.incarnation}.{version}" if company else str(version)
+
+
+def entity_tag(company: Company | None, version: str | int) -> str:
+    """The tag as headers and `@odata.etag` carry it."""
+    return f'W/"{opaque_tag(company, version)}"'
 
 
 class Derived(msgspec.Struct, frozen=True, gc=False):
@@ -120,7 +128,7 @@ class RecordWriter:
             to_wire = wire_form(held.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
-        self._key_at = kind.position[kind.key] + 1
+        self._key_at = kind.column_of[kind.key]
         self._end = len(kind.properties) + 1
         self._key_quoted = kind.key_property.type.quoted
 
@@ -237,7 +245,7 @@ def wire_form(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | N
 def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
     kind = entity_set.type
     names = kind.by_name if shape.names is None else shape.names
-    held = [(name, kind.by_name[name].type, kind.position[name] + 1) for name in names]
+    held = [(name, kind.by_name[name].type, kind.column_of[name]) for name in names]
     behind = len(kind.properties) + 1
     held += [(each.name, each.type, behind + each.place) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from comptoir.edm.model import NAMESPACE, EntitySet
+from comptoir.edm.model import NAMESPACE, Company, EntitySet
 from comptoir.edm.types import Wire
 from comptoir.plan.apply.stages import ResultColumn
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.request.accept import Format
 from comptoir.response.records import (
     FULL,

@@ -1,15 +1,14 @@
-"""The contacts: each business is followed by people, most of whom work at a recent one."""
+"""The contacts: each business is followed by people, most of whom work there."""
 
 from collections import deque
 from collections.abc import Iterator
 
-from comptoir.samples.cells import NO_DATE, NO_GUID, Row, flag, past_day, past_moment
-from comptoir.samples.country import RESPONSIBILITY_CENTERS
-from comptoir.samples.dice import Dice
+from comptoir.samples.blueprint import Blueprint, Table, is_private_customer
+from comptoir.samples.countries import RESPONSIBILITY_CENTERS
 from comptoir.samples.parties import Business, individual, private_domain, street
-from comptoir.samples.world import World, is_private_customer
+from comptoir.samples.values import NO_DATE, NO_GUID, Dice, Row, flag, past_day, past_instant
 
-COLUMNS = (
+_COLUMNS = (
     "id", "number", "type", "displayName", "name2", "firstName", "middleName", "surname",
     "companyNumber", "companyName", "contactBusinessRelation", "addressLine1", "addressLine2",
     "city", "state", "country", "postalCode", "phoneNumber", "mobilePhoneNumber", "email",
@@ -23,39 +22,39 @@ _RECENT_BUSINESSES = 8
 _OTHER_RELATIONS = ("Vendor", "Vendor", "Vendor", "None", "None")
 
 
-def rows(world: World) -> Iterator[Row]:
-    """Every contact. A person's company stands before the person."""
+def _rows(source: Blueprint) -> Iterator[Row]:
+    """All contacts; a person comes after the company that employs the person."""
     recent: deque[tuple[str, Business]] = deque(maxlen=_RECENT_BUSINESSES)
-    for position in range(world.counts.contacts):
+    for position in range(source.counts.contacts):
         number = f"CT{position + 1:06d}"
-        dice = world.dice("contact", position)
-        key = world.guid("contact", position)
+        dice = source.dice("contact", position)
+        key = source.guid("contact", position)
         turn, place_in_turn = divmod(position, _BUSINESS_EVERY)
         if place_in_turn == 0:
-            relation = _relation(world, turn, dice)
-            at = turn if relation == "Customer" else world.counts.customers + turn
-            recent.append((number, world.business(at)))
-            yield _business(world, key, recent[-1], relation, dice)
+            relation = _relation(source, turn, dice)
+            at = turn if relation == "Customer" else source.counts.customers + turn
+            recent.append((number, source.business(at)))
+            yield _business(source, key, recent[-1], relation, dice)
         else:
-            yield _person(world, key, number, _employer(recent, dice), dice)
+            yield _person(source, key, number, _employer(recent, dice), dice)
 
 
-def _relation(world: World, turn: int, dice: Dice) -> str:
-    """Customers are the businesses among the customers, at the same positions."""
-    if turn < world.counts.customers and not is_private_customer(turn):
+def _relation(source: Blueprint, turn: int, dice: Dice) -> str:
+    """`Customer` for the positions whose customer is a business."""
+    if turn < source.counts.customers and not is_private_customer(turn):
         return "Customer"
     return dice.pick(_OTHER_RELATIONS)
 
 
 def _employer(recent: deque[tuple[str, Business]], dice: Dice) -> tuple[str, Business] | None:
-    """The latest business for most, an earlier one for some, none for the rest."""
+    """The latest business for most people, an earlier one for some, None for the rest."""
     if dice.chance(65):
         return recent[-1]
     return dice.pick(recent) if dice.chance(60) else None
 
 
 def _business(
-    world: World, key: str, numbered: tuple[str, Business], relation: str, dice: Dice
+    source: Blueprint, key: str, numbered: tuple[str, Business], relation: str, dice: Dice
 ) -> Row:
     number, found = numbered
     country = found.region.country
@@ -66,17 +65,17 @@ def _business(
         found.place.city, found.place.state, country.code, found.place.postal_code,
         found.phone, "", f"info@{found.domain}",
         f"https://www.{found.domain}", found.name.upper(), "false", found.tax_number,
-        _last_interaction(dice), past_moment(dice),
-        world.guid("customer template", template) if template else NO_GUID, template,
+        _last_interaction(dice), past_instant(dice),
+        source.guid("customer template", template) if template else NO_GUID, template,
         country.currency, country.language, RESPONSIBILITY_CENTERS[country.zone], "COMPANY", "", "",
     )  # fmt: skip
 
 
 def _person(
-    world: World, key: str, number: str, employer: tuple[str, Business] | None, dice: Dice
+    source: Blueprint, key: str, number: str, employer: tuple[str, Business] | None, dice: Dice
 ) -> Row:
     company_number, company = employer or ("", None)
-    region = company.region if company else dice.pick(world.regions)
+    region = company.region if company else dice.pick(source.regions)
     country = region.country
     person = individual(region, dice)
     place = company.place if company else dice.pick(region.places)
@@ -90,7 +89,7 @@ def _person(
         place.city, place.state, country.code, place.postal_code,
         company.phone if company else "", mobile, email,
         "", person.name.upper(), flag(dice.chance(2)), "",
-        _last_interaction(dice), past_moment(dice),
+        _last_interaction(dice), past_instant(dice),
         NO_GUID, "", country.currency, country.language, RESPONSIBILITY_CENTERS[country.zone],
         person.salutation, "", email if dice.chance(30) else "",
     )  # fmt: skip
@@ -98,3 +97,6 @@ def _person(
 
 def _last_interaction(dice: Dice) -> str:
     return past_day(dice, 400) if dice.chance(60) else NO_DATE
+
+
+CONTACTS = Table("contactsExt", _COLUMNS, _rows)

@@ -1,16 +1,14 @@
-"""The customers: four businesses to each private one; the businesses are contacts as well."""
+"""The customers: four in five are businesses, which are contacts too."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from comptoir.samples.cells import Row, amount, flag, past_moment
-from comptoir.samples.country import RESPONSIBILITY_CENTERS
-from comptoir.samples.dice import Dice
-from comptoir.samples.parties import individual, private_domain, street
-from comptoir.samples.regions import Place, Region
-from comptoir.samples.world import World, customer_number, is_private_customer
+from comptoir.samples.blueprint import Blueprint, Table, customer_number, is_private_customer
+from comptoir.samples.countries import RESPONSIBILITY_CENTERS
+from comptoir.samples.parties import Place, Region, individual, private_domain, street
+from comptoir.samples.values import Dice, Row, amount, flag, past_instant
 
-COLUMNS = (
+_COLUMNS = (
     "id", "number", "displayName", "name2", "type", "addressLine1", "addressLine2", "city",
     "state", "country", "postalCode", "phoneNumber", "mobilePhoneNumber", "email", "website",
     "searchName", "balanceDue", "creditLimit", "taxLiable", "taxAreaId", "taxAreaDisplayName",
@@ -36,7 +34,7 @@ _UNIT = 100_000
 
 
 class _Account(NamedTuple):
-    """What a business and a private customer have in common."""
+    """The properties that businesses and private customers share."""
 
     type: str
     name: str
@@ -50,10 +48,10 @@ class _Account(NamedTuple):
     tax_number: str
 
 
-def rows(world: World) -> Iterator[Row]:
-    """Every customer, with numbers from 10000."""
+def _rows(source: Blueprint) -> Iterator[Row]:
+    """All customers, with numbers from 10000."""
     terms, methods, shipments = (
-        [world.guid(kind, code) for code in codes]
+        [source.guid(kind, code) for code in codes]
         for kind, codes in (
             ("payment terms", _PAYMENT_TERMS),
             ("payment method", _PAYMENT_METHODS),
@@ -61,16 +59,16 @@ def rows(world: World) -> Iterator[Row]:
         )
     )
     currencies = {
-        r.country.currency: world.guid("currency", r.country.currency) for r in world.regions
+        r.country.currency: source.guid("currency", r.country.currency) for r in source.regions
     }
-    areas = {r.country.code: world.guid("tax area", r.country.code) for r in world.regions}
-    for position in range(world.counts.customers):
-        dice = world.dice("customer", position)
+    areas = {r.country.code: source.guid("tax area", r.country.code) for r in source.regions}
+    for position in range(source.counts.customers):
+        dice = source.dice("customer", position)
         private = is_private_customer(position)
-        account = _private(world, position, dice) if private else _business(world, position)
+        account = _private(source, position, dice) if private else _business(source, position)
         country, place = account.region.country, account.place
         yield (
-            world.guid("customer", position), customer_number(position),
+            source.guid("customer", position), customer_number(position),
             account.name, "", account.type, account.street, "", place.city,
             place.state, country.code, place.postal_code, account.phone, account.mobile,
             account.email, account.website, account.name.upper(),
@@ -81,12 +79,12 @@ def rows(world: World) -> Iterator[Row]:
             dice.pick(_BLOCKED), country.language, RESPONSIBILITY_CENTERS[country.zone],
             country.zone, country.zone, country.zone,
             "RETAIL" if private else dice.pick(_TRADE_GROUPS), dice.pick(_DISCOUNT_GROUPS),
-            flag(not private), "" if private else customer_number(position), past_moment(dice),
+            flag(not private), "" if private else customer_number(position), past_instant(dice),
         )  # fmt: skip
 
 
-def _business(world: World, position: int) -> _Account:
-    found = world.business(position)
+def _business(source: Blueprint, position: int) -> _Account:
+    found = source.business(position)
     return _Account(
         type="Company",
         name=found.name,
@@ -101,8 +99,8 @@ def _business(world: World, position: int) -> _Account:
     )
 
 
-def _private(world: World, position: int, dice: Dice) -> _Account:
-    region = dice.pick(world.regions)
+def _private(source: Blueprint, position: int, dice: Dice) -> _Account:
+    region = dice.pick(source.regions)
     person = individual(region, dice)
     mailbox = person.mailbox or f"c{customer_number(position)}"
     return _Account(
@@ -120,7 +118,7 @@ def _private(world: World, position: int, dice: Dice) -> _Account:
 
 
 def _balance(dice: Dice, currency: str) -> str:
-    """Nothing in half of the cases; whole units where the currency has no cents."""
+    """0 for half of the customers; whole units if the currency has no cents."""
     owed = dice.below(2_500_000)
     if dice.chance(50):
         return "0"
@@ -129,3 +127,6 @@ def _balance(dice: Dice, currency: str) -> str:
 
 def _credit_limit(dice: Dice, private: bool) -> str:
     return "0" if private else amount(dice.below(100) * _CREDIT_STEP * _UNIT)
+
+
+CUSTOMERS = Table("customersExt", _COLUMNS, _rows)

@@ -1,12 +1,24 @@
-"""Businesses and people: who they are and how they are reached."""
+"""Regions, with the names, streets and cities of their countries; businesses and people.
+
+mimesis supplies the words, of which each region keeps a list.
+"""
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from typing import NamedTuple
 
-from comptoir.samples.dice import Dice
-from comptoir.samples.regions import Place, Region
+from mimesis import Address, Person
+from mimesis.enums import Gender
+
+from comptoir.samples.countries import COUNTRIES, Country
+from comptoir.samples.values import Dice, Form
+
+_DRAWS = 300
+"""Words drawn for each list, before duplicates are removed."""
 
 _UNDECOMPOSED = str.maketrans(
     {"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ı": "i"}  # noqa: RUF001 - Turkish
@@ -15,8 +27,39 @@ _NOT_IN_A_DOMAIN = re.compile(r"[^a-z0-9]+")
 _INFORMAL_DOMAINS = ("example.com", "example.net", "example.org")
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A city with its state and postal code."""
+
+    city: str
+    state: str
+    postal_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """First names, and the surnames that match them."""
+
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A country with its lists of words and its number templates."""
+
+    country: Country
+    women: Names
+    men: Names
+    streets: tuple[str, ...]
+    places: tuple[Place, ...]
+    phone: Form
+    mobile: Form
+    tax_number: Form
+
+
 class Business(NamedTuple):
-    """A business: its name, its place and its numbers."""
+    """A business, which may be both a contact and a customer."""
 
     region: Region
     name: str
@@ -28,7 +71,7 @@ class Business(NamedTuple):
 
 
 class Individual(NamedTuple):
-    """A person: the parts of the name, and the part of a mail address before the @."""
+    """A person; `mailbox` is the part of an e-mail address before the @."""
 
     first: str
     middle: str
@@ -38,8 +81,49 @@ class Individual(NamedTuple):
     mailbox: str
 
 
+def regions(seed: int) -> tuple[Region, ...]:
+    """The regions of all countries, each repeated by its weight, the company's own first."""
+    return tuple(
+        chain.from_iterable(
+            repeat(_region(country, seed, Dice(seed, "region", position)), country.weight)
+            for position, country in enumerate(COUNTRIES)
+        )
+    )
+
+
+def _region(country: Country, seed: int, dice: Dice) -> Region:
+    person = Person(country.locale, seed=seed)
+    address = Address(country.locale, seed=seed)
+    return Region(
+        country=country,
+        women=_names(person, Gender.FEMALE),
+        men=_names(person, Gender.MALE),
+        streets=_words(address.street_name),
+        places=_places(country, address, dice),
+        phone=Form(country.phone),
+        mobile=Form(country.mobile),
+        tax_number=Form(country.tax_number),
+    )
+
+
+def _names(person: Person, gender: Gender) -> Names:
+    return Names(
+        first=_words(lambda: person.first_name(gender=gender)),
+        last=_words(lambda: person.surname(gender=gender)),
+    )
+
+
+def _places(country: Country, address: Address, dice: Dice) -> tuple[Place, ...]:
+    known = country.places or tuple((city, "", country.postal) for city in _words(address.city))
+    return tuple(Place(city, state, Form(postal).fill(dice)) for city, state, postal in known)
+
+
+def _words(draw: Callable[[], str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(draw().strip() for _ in range(_DRAWS)))
+
+
 def business(regions: tuple[Region, ...], seed: int, position: int) -> Business:
-    """The business at a position; contact and customer may be the same one."""
+    """The business at a position."""
     dice = Dice(seed, "business", position)
     region = dice.pick(regions)
     country = region.country
@@ -77,12 +161,12 @@ def individual(region: Region, dice: Dice) -> Individual:
 
 
 def private_domain(dice: Dice) -> str:
-    """A mail domain for people who write for themselves (RFC 2606, section 3)."""
+    """An e-mail domain for private persons (RFC 2606, section 3)."""
     return dice.pick(_INFORMAL_DOMAINS)
 
 
 def street(region: Region, dice: Dice) -> str:
-    """A street with a house number, in the country's order."""
+    """A street with a house number, in the country's format."""
     return dice.pick(region.country.streets).format(
         street=dice.pick(region.streets), number=dice.between(1, 180), floor=dice.between(1, 6)
     )
@@ -90,7 +174,7 @@ def street(region: Region, dice: Dice) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def slug(word: str) -> str:
-    """A word in the letters of a domain name; empty when it is of another script."""
+    """A word in the letters of a domain name; empty for a word in another script."""
     plain = unicodedata.normalize("NFKD", word.lower().translate(_UNDECOMPOSED))
     letters = plain.encode("ascii", "ignore").decode()
     return _NOT_IN_A_DOMAIN.sub("-", letters).strip("-")

@@ -1,8 +1,81 @@
-"""What the company sells: furniture, lamps, things for home and office, and services."""
+"""The products of the sample company and their properties, in eight languages.
+
+A description is a list, so no word depends on the gender or number of another.
+"""
+
+# ruff: noqa: RUF001 - the punctuation of Chinese
 
 from dataclasses import dataclass
 
-from comptoir.samples.languages import Words
+Words = tuple[str, str, str, str, str, str, str, str]
+"""One name in each of the languages, in the order of `LANGUAGES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: its code, its HTML tag, its punctuation, and the labels of properties.
+
+    `joins` separates the parts of a list and `ends` sentences; `labels` follows a label. `closing`
+    is the last sentence of each text.
+    """
+
+    code: str
+    tag: str
+    joins: str
+    labels: str
+    ends: str
+    material: str
+    colour: str
+    size: str
+    closing: str
+    right_to_left: bool = False
+
+
+LANGUAGES = (
+    Language(
+        "ENU", "en", ", ", ": ", ". ",
+        "Material", "Color", "Size",
+        "Available at short notice; ask us about prices by quantity.",
+    ),
+    Language(
+        "DEU", "de", ", ", ": ", ". ",
+        "Material", "Farbe", "Größe",
+        "Kurzfristig verfügbar, Mengenpreise auf Anfrage.",
+    ),
+    Language(
+        "FRA", "fr", ", ", " : ", ". ",
+        "Matière", "Couleur", "Taille",
+        "Disponible rapidement, tarifs par quantité sur demande.",
+    ),
+    Language(
+        "ESP", "es", ", ", ": ", ". ",
+        "Material", "Color", "Tamaño",
+        "Disponible en breve, precios por cantidad a consultar.",
+    ),
+    Language(
+        "ARA", "ar", "، ", ": ", ". ",
+        "المادة", "اللون", "المقاس",
+        "متوفر خلال فترة قصيرة، وأسعار الكميات عند الطلب.",
+        right_to_left=True,
+    ),
+    Language(
+        "HEB", "he", ", ", ": ", ". ",
+        "חומר", "צבע", "מידה",
+        "זמין בתוך זמן קצר, מחירי כמות לפי בקשה.",
+        right_to_left=True,
+    ),
+    Language(
+        "CHS", "zh-Hans", "，", "：", "。",
+        "材质", "颜色", "尺寸",
+        "短期内可提供，批量价格请咨询。",
+    ),
+    Language(
+        "THA", "th", " ", ": ", " ",
+        "วัสดุ", "สี", "ขนาด",
+        "พร้อมให้บริการในเวลาอันสั้น สอบถามราคาตามจำนวนได้",
+    ),
+)  # fmt: skip
+"""The languages; items are named in the first one."""
 
 COLOURS: tuple[Words, ...] = (
     ("black", "schwarz", "noir", "negro", "أسود", "שחור", "黑色", "สีดำ"),
@@ -46,7 +119,7 @@ _SCREWS = ("3 x 20 mm", "4 x 40 mm", "5 x 60 mm", "6 x 80 mm")
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A kind of thing: the prefix of its item numbers, its unit, its prices in whole euros."""
+    """A product: the prefix of its item numbers, its unit, its prices in whole euros."""
 
     prefix: str
     unit: str
@@ -59,7 +132,7 @@ class Product:
 
     @property
     def is_service(self) -> bool:
-        """Whether it is work, which has no bar code and comes from nowhere."""
+        """Whether it is a service, which has no bar code and no country of origin."""
         return self.unit == "HOUR"
 
 
@@ -223,4 +296,4 @@ PRODUCTS = (
         coloured=False,
     ),
 )  # fmt: skip
-"""Every kind of thing that items are made of."""
+"""Every product; an item is a variant of one."""

@@ -1,32 +1,21 @@
-"""The sales prices: for everybody, from a quantity on, for a group, a customer, a campaign."""
+"""The sales prices: for all customers, price groups, customers and campaigns."""
 
 from collections.abc import Iterator
 from itertools import count
 
-from comptoir.samples.cells import Row, amount, flag
+from comptoir.samples.blueprint import Blueprint, Table, campaign_number, customer_number
 from comptoir.samples.customers import PRICE_GROUPS
-from comptoir.samples.dice import Dice
 from comptoir.samples.items import Item, items
-from comptoir.samples.world import World, campaign_number, customer_number
+from comptoir.samples.values import Dice, Row, amount, flag
 
-COLUMNS = (
-    "entryNo",
-    "sourceType",
-    "sourceNumber",
-    "assetType",
-    "assetNumber",
-    "variantCode",
-    "pricesIncludeTax",
-    "unitOfMeasure",
-    "quantity",
-    "unitPrice",
-    "unitCostLCY",
-    "lineDiscount",
+_COLUMNS = (
+    "entryNo", "sourceType", "sourceNumber", "assetType", "assetNumber", "variantCode",
+    "pricesIncludeTax", "unitOfMeasure", "quantity", "unitPrice", "unitCostLCY", "lineDiscount",
     "campaignNumber",
-)
+)  # fmt: skip
 
 _PRICES_PER_ITEM = (3, 1, 12, 5, 2, 4, 5, 3, 12, 2, 4, 1, 5, 12, 3, 3, 2, 4, 12, 5)
-"""By position, over and over: most items have one to five, best-sellers many, on average 5."""
+"""Repeated by position: most items have one to five prices, best-sellers 12, on average 5."""
 
 _QUANTITIES = (0, 5, 10, 20, 25, 50, 100, 150, 200, 250, 500, 1_000)
 _SOURCES = (
@@ -38,52 +27,55 @@ _SOURCES = (
     "Customer",
 )
 _LINE_DISCOUNTS = ("0", "0", "0", "2.5", "5", "7.5", "10")
-_OFF_PER_STEP = 15
-"""Each further price of an item is lower by so many thousandths."""
+_DISCOUNT_PER_STEP = 15
+"""Thousandths by which each further price of an item is lower."""
 
 
-def rows(world: World) -> Iterator[Row]:
-    """The prices of each item in turn, the one for everybody first."""
+def _rows(source: Blueprint) -> Iterator[Row]:
+    """The prices of each item in turn; the first is for all customers."""
     entries = count(1)
-    for each in items(world):
-        dice = world.dice("sales prices", each.position)
+    for each in items(source):
+        dice = source.dice("sales prices", each.position)
         cost = each.cents * dice.between(450, 700)
-        first = dice.below(world.counts.customers * world.counts.campaigns)
+        first = dice.below(source.counts.customers * source.counts.campaigns)
         for step in range(_PRICES_PER_ITEM[each.position % len(_PRICES_PER_ITEM)]):
-            yield _price(world, next(entries), each, step, first + step, amount(cost), dice)
+            yield _price(source, next(entries), each, step, first + step, amount(cost), dice)
 
 
 def _price(
-    world: World, entry: int, each: Item, step: int, chosen: int, cost: str, dice: Dice
+    source: Blueprint, entry: int, each: Item, step: int, chosen: int, cost: str, dice: Dice
 ) -> Row:
     source_type = _SOURCES[step % len(_SOURCES)]
-    source = _source(world, source_type, chosen)
+    number = _source_number(source, source_type, chosen)
     open_to_many = source_type in ("All Customers", "Customer Price Group")
     return (
         str(entry),
         source_type,
-        source,
+        number,
         "Item",
         each.number,
         "",
-        flag(source == "RETAIL"),
+        flag(number == "RETAIL"),
         each.product.unit,
         str(_QUANTITIES[step] if open_to_many else 0),
-        amount(each.cents * (1_000 - _OFF_PER_STEP * step)),
+        amount(each.cents * (1_000 - _DISCOUNT_PER_STEP * step)),
         cost,
         dice.pick(_LINE_DISCOUNTS) if source_type == "Customer" else "0",
-        source if source_type == "Campaign" else "",
+        number if source_type == "Campaign" else "",
     )
 
 
-def _source(world: World, source_type: str, chosen: int) -> str:
-    """Whose price it is; prices of one item that follow one another are of different ones."""
+def _source_number(source: Blueprint, source_type: str, chosen: int) -> str:
+    """The number of the price's customer, group or campaign; consecutive prices have others."""
     match source_type:
         case "Customer Price Group":
             return PRICE_GROUPS[chosen % len(PRICE_GROUPS)]
         case "Customer":
-            return customer_number(chosen % world.counts.customers)
+            return customer_number(chosen % source.counts.customers)
         case "Campaign":
-            return campaign_number(chosen % world.counts.campaigns)
+            return campaign_number(chosen % source.counts.campaigns)
         case _:
             return ""
+
+
+SALES_PRICES = Table("salesPricesExt", _COLUMNS, _rows)

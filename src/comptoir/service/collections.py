@@ -20,9 +20,9 @@ from comptoir.plan.pages import (
 from comptoir.plan.read import CountPlan, Row
 from comptoir.request.headers import names_protocol
 from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
-from comptoir.response.answer import Answer
 from comptoir.response.collections import CollectionWriter, RowWriter
 from comptoir.response.records import ADDRESS
+from comptoir.response.response import Response
 from comptoir.service.context import (
     COLLECTING,
     COUNTING,
@@ -34,7 +34,6 @@ from comptoir.service.context import (
 )
 from comptoir.service.deltas import Deltas
 from comptoir.service.expanding import Expanding
-from comptoir.service.places import within_of
 from comptoir.service.streaming import Following, Streamed, gathered
 from comptoir.service.views import Views
 
@@ -60,12 +59,12 @@ class Collections:
         self._views = Views(runtime)
         self._deltas = Deltas(runtime)
 
-    async def list(self, context: Context) -> Answer:
+    async def list(self, context: Context) -> Response:
         """The records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
         return await self.page(context, await self._bounds(context))
 
-    async def references(self, context: Context) -> Answer:
+    async def references(self, context: Context) -> Response:
         """The addresses of the records that the query options ask for, a page of them."""
         require(context.request.principal, Scope.RECORDS_READ)
         allow_options(context.options, REFERRING, "references")
@@ -73,7 +72,7 @@ class Collections:
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
-    async def count(self, context: Context) -> Answer:
+    async def count(self, context: Context) -> Response:
         """The number of records that match (OData Protocol 4.01, section 11.2.10).
 
         Options that order, page and select records are checked, and do not affect the count.
@@ -92,11 +91,11 @@ class Collections:
             self._views.of_result(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.patience)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
-        return Answer(200, headers, b"%d" % count)
+        return Response(200, headers, b"%d" % count)
 
     async def _bounds(self, context: Context) -> Bounds:
-        if context.target.hops:
-            within = await within_of(context)
+        if context.target.steps:
+            within = await context.within()
             if within is None:
                 return Bounds(context.company, keys=())
             return Bounds(context.company, within=within)
@@ -105,7 +104,7 @@ class Collections:
             return Bounds(context.company)
         return Bounds(context.company, keys=tuple(sorted(reached)))
 
-    async def page(self, context: Context, bounds: Bounds) -> Answer:
+    async def page(self, context: Context, bounds: Bounds) -> Response:
         """A page of the set's records within some bounds, or of what `$apply` makes of them."""
         request, settings, options = context.request, self._runtime.settings, context.options
         allow_options(options, COLLECTING, "a collection")
@@ -115,7 +114,7 @@ class Collections:
             listing = self._result(context, bounds, page_size)
         else:
             found = await self._listing(context, bounds, page_size, wished)
-            if isinstance(found, Answer):
+            if isinstance(found, Response):
                 return found
             listing = found
         page, expander, delta = listing.page, listing.expander, listing.delta
@@ -139,7 +138,7 @@ class Collections:
 
     async def _listing(
         self, context: Context, bounds: Bounds, page_size: int, wished: Preferences
-    ) -> Listing | Answer:
+    ) -> Listing | Response:
         """The page of records to read; the answer for a delta link, which reads changes."""
         options = context.options
         computed = self._views.computed(context)

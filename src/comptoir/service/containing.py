@@ -6,13 +6,12 @@ from contextlib import aclosing
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.plan.expand import Expansion
 from comptoir.plan.read import CountPlan, Row
-from comptoir.plan.target import Company
 from comptoir.request.options import query_string
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.records import Extra, Extras, Nested, RecordWriter
-from comptoir.service.access import reads_of
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import ROWS, Expander
 from comptoir.service.streaming import PIECE, Following, gathered
@@ -81,7 +80,7 @@ class Container:
         request = self._context.request
         if request.access is None or request.access.seen is not None:
             return self._context.reads
-        return reads_of(self._runtime.store, request.method, request.access, company)
+        return self._runtime.reads(request.method, request.access, company)
 
     async def _list(
         self, context: Context, expansion: Expansion, nested: Nested, room: int
@@ -91,7 +90,7 @@ class Container:
         expander = Expander(self._runtime, context, records, expansion.inner)
         writer = CollectionWriter(records, self._runtime.base_url, context.company)
         page = expansion.page
-        path = f"/companies({context.under().id})/{expansion.segments}"
+        path = f"/companies({context.required_company().id})/{expansion.segments}"
         address = f"{self._runtime.base_url}{path}"
         following = Following(address, query_string(expansion.options), page)
         blocks = context.reads.page(page.plan, context.request.patience)

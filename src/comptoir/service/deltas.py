@@ -14,13 +14,13 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.deltas import Delta, decode_delta, encode_delta, expired, no_delta
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import ListPage
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.request.options import continued
-from comptoir.response.answer import Answer
 from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
+from comptoir.response.response import Response
 from comptoir.service.context import Context, Runtime
 from comptoir.store.change import DELETE
 from comptoir.store.ledger import Change
@@ -45,16 +45,16 @@ class Deltas:
         """
         given = context.options.given
         tracked = _is_logged(context.entity_set)
-        if not tracked or page.looks_elsewhere or not _TRACKED.issuperset(given):
+        if not tracked or page.reads_other_records or not _TRACKED.issuperset(given):
             return None
-        position = await context.reads.position(context.under())
+        position = await context.reads.position(context.required_company())
         return Delta(position, None, time_ns())
 
     async def given(self, context: Context, token: str, page: ListPage) -> Delta:
         """The delta that a link carries; raises `Refusal` for one that cannot be followed."""
         if not _is_logged(context.entity_set):
             raise no_delta()
-        company = context.under()
+        company = context.required_company()
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
         delta = decode_delta(token, _query(page), company, oldest=oldest)
         position = await context.reads.position(company, at_least=delta.reached)
@@ -64,18 +64,23 @@ class Deltas:
 
     def token(self, context: Context, page: ListPage, delta: Delta) -> str:
         """The token with which a client follows a delta."""
-        return encode_delta(_query(page), context.under(), delta)
+        return encode_delta(_query(page), context.required_company(), delta)
 
     async def changes(
         self, context: Context, records: RecordWriter, page: ListPage, delta: Delta
-    ) -> Answer:
+    ) -> Response:
         """The records that have changed, and those that are no longer in the collection."""
         request, until = context.request, delta.until
         if until is None:
-            until = await context.reads.position(context.under())
+            until = await context.reads.position(context.required_company())
         limit = min(page.size, CHANGES)
         changes = await context.reads.changes_of(
-            context.under(), context.entity_set, delta.since, until, limit + 1, request.patience
+            context.required_company(),
+            context.entity_set,
+            delta.since,
+            until,
+            limit + 1,
+            request.patience,
         )
         follows = len(changes) > limit
         told = [each async for each in self._told(context, page, changes[:limit])]
@@ -87,7 +92,7 @@ class Deltas:
         else:
             rest = Delta(until, None, time_ns())
             body.append(writer.tail(delta_link=self._link(context, page, rest)))
-        return Answer(200, context.headers(), b"".join(body))
+        return Response(200, context.headers(), b"".join(body))
 
     def _link(self, context: Context, page: ListPage, delta: Delta) -> str:
         request = context.request

@@ -78,7 +78,7 @@ class Expander:
         rows: Sequence[Row],
     ) -> list[Extras]:
         """The fields that one expansion adds to each of some records."""
-        own = records.entity_set.type.position[expansion.navigation.on[0]] + 1
+        own = records.entity_set.type.column_of[expansion.navigation.on[0]]
         # a blank value relates to nothing
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
@@ -115,7 +115,7 @@ class Expander:
             expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
         )
         rows = await self._context.reads.related(plan, self._context.request.patience)
-        joined = nested.entity_set.type.position[expansion.navigation.on[1]] + 1
+        joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
         writer = record_writer(nested.entity_set, form, nested.shape)
@@ -136,7 +136,7 @@ class Expander:
         if found.end is None:
             return msgspec.UNSET
         own, other = expansion.navigation.on
-        value = row[records.entity_set.type.position[own] + 1]
+        value = row[records.entity_set.type.column_of[own]]
         page = expansion.page.narrowed(((other, value), *expansion.navigation.only.items()))
         token = page.token_behind(found.end, len(found.records))
         address = records.link(self._base_url, self._context.company, row)

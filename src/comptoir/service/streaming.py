@@ -11,8 +11,8 @@ from comptoir.errors import Refusal
 from comptoir.plan.deltas import Delta
 from comptoir.plan.read import Row
 from comptoir.request.options import continued
-from comptoir.response.answer import Answer, Header, Pieces
 from comptoir.response.collections import CollectionWriter
+from comptoir.response.response import Header, Pieces, Response
 from comptoir.service.expanding import Expanding
 from comptoir.store.turns import Slices
 
@@ -44,17 +44,19 @@ class Streamed(msgspec.Struct):
         begun: bytes,
         first: Sequence[Row],
         blocks: Slices,
-    ) -> Answer:
+    ) -> Response:
         """The answer that begins with `begun`: whole when `first` is all, streamed otherwise."""
         second = await anext(blocks, None)
         if second is None:
-            return Answer(200, headers, b"".join([begun, *await self._first(first), self._tail()]))
+            return Response(
+                200, headers, b"".join([begun, *await self._first(first), self._tail()])
+            )
         async with AsyncExitStack() as opened:
             await opened.enter_async_context(aclosing(blocks))
             pieces = [begun, *await self._first(first)]
             # from here on the answer closes them
             opened.pop_all()
-        return Answer(200, headers, self._written(pieces, second, blocks))
+        return Response(200, headers, self._written(pieces, second, blocks))
 
     async def _first(self, rows: Sequence[Row]) -> list[bytes]:
         """The first rows as bytes: where they cannot be written, the answer is a refusal."""

@@ -7,9 +7,9 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
 from comptoir.plan.apply.stages import Pipeline
-from comptoir.plan.bound import Field
 from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
-from comptoir.plan.expressions.computes import bind_compute
+from comptoir.plan.expressions.nodes import Field
+from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.read import Computed, ComputedProperty
 from comptoir.plan.select import bind_result_select, bind_select
 from comptoir.request.expand import ExpandLimits, parse_expand

@@ -22,8 +22,7 @@ from sqlalchemy import (
 )
 
 from comptoir.edm.model import EntitySet
-from comptoir.plan.bound import (
-    Carries,
+from comptoir.plan.expressions.nodes import (
     Choice,
     Comparison,
     Constant,
@@ -31,9 +30,10 @@ from comptoir.plan.bound import (
     Exists,
     Field,
     Function,
+    HasAttribute,
     IsNull,
     Junction,
-    Matches,
+    MatchesSearch,
     Member,
     Not,
     Null,
@@ -42,14 +42,14 @@ from comptoir.plan.bound import (
     Slot,
     Step,
     Value,
-    may_be_settled,
+    may_be_constant,
     parts,
 )
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.depth import DEPTH, Cuts, within
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import BLANK, constant, named, slot_of
+from comptoir.sql.select_scope import Name, SelectScope, SqlValue
 from comptoir.sql.tables import COMPANY_ID, Tables
 from comptoir.sql.text_index import matches
 
@@ -88,28 +88,28 @@ class Expressions:
         self._first_slot = first_slot
         self._depth = depth
 
-    def hold(self, level: Level, node: Value, of: Name | None = None) -> None:
-        """Narrow a level to where a condition holds.
+    def restrict(self, scope: SelectScope, node: Value, of: Name | None = None) -> None:
+        """Narrow a scope to where a condition holds.
 
         `of` is a column of the records that the condition is about, even where it names none.
         """
-        self.stage(level, node)
-        condition = _At(self, level).condition(node)
+        self.split_deep(scope, node)
+        condition = _At(self, scope).condition(node)
         if of is not None:
-            held = self.call("asked_of", [level.column(*of), condition])
+            held = self.call("asked_of", [scope.column(*of), condition])
             condition = cast("ColumnElement[bool]", held)
-        level.holds.append(condition)
+        scope.conditions.append(condition)
 
-    def value(self, level: Level, node: Value) -> SqlValue:
-        """The SQL of a value over a level that has the stages for it."""
-        return _At(self, level).value(node)
+    def value(self, scope: SelectScope, node: Value) -> SqlValue:
+        """The SQL of a value over a scope whose CTEs `split_deep` has added."""
+        return _At(self, scope).value(node)
 
-    def stage(self, level: Level, *nodes: Value) -> None:
-        """Move a level onto the stages that expressions need."""
+    def split_deep(self, scope: SelectScope, *nodes: Value) -> None:
+        """Move the parts of expressions that are too deep into CTEs of a scope."""
         for stage in Cuts(nodes, self._depth).stages:
-            at = _At(self, level)
-            columns = level.stage(dict(level.computed), [at.value(each) for each in stage])
-            level.computed.update(
+            at = _At(self, scope)
+            columns = scope.extend(dict(scope.computed), [at.value(each) for each in stage])
+            scope.computed.update(
                 (id(node), column) for node, column in zip(stage, columns, strict=True)
             )
 
@@ -127,10 +127,10 @@ class Expressions:
         """The same for expressions over related records."""
         return Expressions(self._tables, self._dialect, None, self._first_slot, within(self._depth))
 
-    def related(self, level: Level, steps: Sequence[Step], node: Value | None) -> Level:
-        """The level of the records at the end of steps from a level's, to compute a node over."""
+    def related(self, scope: SelectScope, steps: Sequence[Step], node: Value | None) -> SelectScope:
+        """The scope of the records at the end of steps from a scope's, to compute a node over."""
         columns: dict[tuple[int, str], SqlValue] = {}
-        inner = Level([], columns, parent=level)
+        inner = SelectScope([], columns, parent=scope)
         asked = _asked(steps, node)
         for step in steps:
             records = self._tables.records[step.target.name]
@@ -145,7 +145,7 @@ class Expressions:
                 columns[step.number, name] = other.c[each.name]
             own, theirs = step.navigation.on
             key = inner.column(step.base, own)
-            inner.holds += [
+            inner.conditions += [
                 other.c[COMPANY_ID] == named(COMPANY),
                 columns[step.number, theirs] == key,
                 columns[step.number, theirs] != BLANK,
@@ -156,7 +156,7 @@ class Expressions:
             ]
         return inner
 
-    def carries(self, level: Level, node: Carries) -> ColumnElement[bool]:
+    def has_attribute(self, scope: SelectScope, node: HasAttribute) -> ColumnElement[bool]:
         """Whether a record carries an attribute."""
         pairs = None if self._set is None else self._set.pair_filter
         if pairs is None:
@@ -166,30 +166,30 @@ class Expressions:
         columns = {held: other.c[column.name] for held, column in carrier.columns.items()}
         holds = [
             other.c[COMPANY_ID] == named(COMPANY),
-            columns[pairs.carrier_reference] == level.column(0, pairs.reference),
+            columns[pairs.carrier_reference] == scope.column(0, pairs.reference),
             columns[pairs.carrier_name] == self.slot(node.name),
         ]
         if node.value is not None:
             holds.append(columns[pairs.carrier_value] == self.slot(node.value))
-        return exists(Level([other], {}, holds, level).selecting(constant(1)))
+        return exists(SelectScope([other], {}, holds, scope).selecting(constant(1)))
 
-    def matches(self, level: Level, node: Matches) -> ColumnElement[bool]:
+    def matches(self, scope: SelectScope, node: MatchesSearch) -> ColumnElement[bool]:
         """Whether a record is among those that a search finds."""
         if self._set is None:
             raise LookupError("related records are not searched")
-        key = level.column(0, self._set.type.key)
+        key = scope.column(0, self._set.type.key)
         return matches(node, self._set, key, self._tables, self._dialect)
 
 
 class _At:
-    """Renders nodes over a level whose stages are in place."""
+    """Renders nodes over a scope that has its CTEs."""
 
-    def __init__(self, terms: Expressions, level: Level) -> None:
+    def __init__(self, terms: Expressions, scope: SelectScope) -> None:
         self._terms = terms
-        self._level = level
+        self._scope = scope
 
     def condition(self, node: Value) -> ColumnElement[bool]:
-        computed = self._level.computed.get(id(node))
+        computed = self._scope.computed.get(id(node))
         if computed is not None:
             return computed == constant(1)
         match node:
@@ -205,10 +205,10 @@ class _At:
                 held = self.value(node.operand).is_(None)
             case Exists():
                 held = self._exists(node)
-            case Carries():
-                held = self._terms.carries(self._level, node)
-            case Matches():
-                held = self._terms.matches(self._level, node)
+            case HasAttribute():
+                held = self._terms.has_attribute(self._scope, node)
+            case MatchesSearch():
+                held = self._terms.matches(self._scope, node)
             case Constant():
                 held = true() if node.value else false()
             case Function():
@@ -220,14 +220,14 @@ class _At:
         return held
 
     def value(self, node: Value) -> SqlValue:
-        computed = self._level.computed.get(id(node))
+        computed = self._scope.computed.get(id(node))
         if computed is not None:
             return computed
         match node:
             case Field():
-                held = self._level.column(0, node.name)
+                held = self._scope.column(0, node.name)
             case Member():
-                held = self._level.column(node.step, node.name)
+                held = self._scope.column(node.step, node.name)
             case Slot():
                 held = self._terms.slot(node)
             case Function():
@@ -242,7 +242,7 @@ class _At:
             case Related():
                 held = self._related(node)
             case CountOf():
-                inner = self._terms.related(self._level, node.steps, None)
+                inner = self._terms.related(self._scope, node.steps, None)
                 held = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
             case _:
                 held = self._number(self.condition(node))
@@ -253,9 +253,9 @@ class _At:
         return self._terms.call("as_number", [condition])
 
     def _related(self, node: Related) -> SqlValue:
-        inner = self._terms.related(self._level, node.steps, node.value)
+        inner = self._terms.related(self._scope, node.steps, node.value)
         deeper = self._terms.deeper()
-        deeper.stage(inner, node.value)
+        deeper.split_deep(inner, node.value)
         return inner.selecting(deeper.value(inner, node.value)).scalar_subquery()
 
     def _function(self, node: Function) -> SqlValue:
@@ -291,12 +291,12 @@ class _At:
         return cast("SqlValue", case(*branches))
 
     def _exists(self, node: Exists) -> ColumnElement[bool]:
-        inner = self._terms.related(self._level, node.steps, node.condition)
+        inner = self._terms.related(self._scope, node.steps, node.condition)
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
-            of = related if may_be_settled(node.condition) else None
-            self._terms.deeper().hold(inner, node.condition, of)
+            of = related if may_be_constant(node.condition) else None
+            self._terms.deeper().restrict(inner, node.condition, of)
         return exists(inner.selecting(constant(1)))
 
     def _junction(self, node: Junction) -> ColumnElement[bool]:

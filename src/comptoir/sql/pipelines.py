@@ -21,14 +21,13 @@ from comptoir.plan.apply.stages import (
     Stage,
 )
 from comptoir.plan.apply.stages import Terms as SortedBy
-from comptoir.plan.bound import Field, Value
+from comptoir.plan.expressions.nodes import Field, Value
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
-from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import Kept, Prepared, Query, prepare, slot_of, whole
 from comptoir.sql.records import (
     VERSION_NAME,
-    RecordLevels,
+    RecordScopes,
     Term,
     behind,
     directed,
@@ -36,6 +35,7 @@ from comptoir.sql.records import (
     seek_names,
     within_names,
 )
+from comptoir.sql.select_scope import Name, SelectScope, SqlValue
 from comptoir.sql.tables import Tables
 
 FEW_STAGES = 10
@@ -65,7 +65,7 @@ class PipelineStatements:
         self._tables = tables
         self._compiler = dialect.compiler
         self._dialect = dialect
-        self._levels = RecordLevels(tables, dialect)
+        self._scopes = RecordScopes(tables, dialect)
         self._pages = Kept(self._build_page)
         self._counts = Kept(self._build_count)
 
@@ -95,70 +95,72 @@ class PipelineStatements:
         )
 
     def _build_page(self, shape: PipelineShape) -> Prepared:
-        level = self._level(shape)
-        columns = _sorted(level, shape.order)
+        scope = self._scope(shape)
+        columns = _sorted(scope, shape.order)
         names = [COMPANY, "limit", "skip", *within_names(shape.within)]
         if shape.seeks:
             names += seek_names(len(columns))
-            level.holds.append(behind(columns))
+            scope.conditions.append(behind(columns))
         own = () if shape.aggregated else shape.entity_set.type.by_name
-        values = [level.column(0, name) for name in (*own, *shape.names)]
+        values = [scope.column(0, name) for name in (*own, *shape.names)]
         if not shape.aggregated:
-            values.insert(0, level.columns[VERSION_NAME])
+            values.insert(0, scope.columns[VERSION_NAME])
         statement = (
-            level.selecting(*values, *[column for _, column in columns])
+            scope.selecting(*values, *[column for _, column in columns])
             .order_by(*[directed(term, column) for term, column in columns])
             .limit(whole("limit"))
             .offset(whole("skip"))
         )
-        return self._prepared(statement, level, [*names, *key_names(shape.keys)])
+        return self._prepared(statement, scope, [*names, *key_names(shape.keys)])
 
     def _build_count(self, shape: PipelineShape) -> Prepared:
-        level = self._level(shape)
+        scope = self._scope(shape)
         names = [COMPANY, *within_names(shape.within), *key_names(shape.keys)]
-        return self._prepared(level.selecting(func.count()), level, names)
+        return self._prepared(scope.selecting(func.count()), scope, names)
 
-    def _prepared(self, statement: ClauseElement, level: Level, names: Sequence[str]) -> Prepared:
+    def _prepared(
+        self, statement: ClauseElement, scope: SelectScope, names: Sequence[str]
+    ) -> Prepared:
         prepared = prepare(statement, self._compiler, names)
-        if level.stages <= FEW_STAGES:
+        if scope.cte_count <= FEW_STAGES:
             return prepared
         return msgspec.structs.replace(prepared, costly=True)
 
-    def _level(self, shape: PipelineShape) -> Level:
-        level = self._levels.narrowed(shape.entity_set, shape.keys, shape.within)
+    def _scope(self, shape: PipelineShape) -> SelectScope:
+        scope = self._scopes.narrowed(shape.entity_set, shape.keys, shape.within)
         expressions = Expressions(self._tables, self._dialect, shape.entity_set)
         is_filtered = False
         for stage in shape.stages:
             match stage:
                 case Narrowed():
                     is_filtered = True
-                    expressions.hold(level, stage.condition)
+                    expressions.restrict(scope, stage.condition)
                 case Extended():
                     values = [value for _, value in stage.values]
                     for (name, _), column in zip(
-                        stage.values, _columns(expressions, level, values), strict=True
+                        stage.values, _columns(expressions, scope, values), strict=True
                     ):
-                        level.columns[0, name] = column
+                        scope.columns[0, name] = column
                 case Grouped():
-                    self._group(expressions, level, stage, is_filtered=is_filtered)
+                    self._group(expressions, scope, stage, is_filtered=is_filtered)
                 case Cut():
-                    _cut(level, stage)
-            if level.stages > MOST_STAGES:
+                    _cut(scope, stage)
+            if scope.cte_count > MOST_STAGES:
                 raise Refusal(
                     NOT_IMPLEMENTED,
                     f"$apply takes more than {MOST_STAGES} stages to compute. Nest its expressions "
                     "less deeply, or compute several at once, with commas between them.",
                     target="$apply",
                 )
-        return level
+        return scope
 
     def _group(
-        self, expressions: Expressions, level: Level, stage: Grouped, *, is_filtered: bool
+        self, expressions: Expressions, scope: SelectScope, stage: Grouped, *, is_filtered: bool
     ) -> None:
-        """Move a level onto the groups of its rows; filtered ones are found by their filter."""
+        """Move a scope onto the groups of its rows; filtered ones are found by their filter."""
         operands = [each.operand for each in stage.aggregations if each.operand is not None]
         values = [*(value for _, value in stage.keys), *operands]
-        columns = iter(_columns(expressions, level, values))
+        columns = iter(_columns(expressions, scope, values))
         keys = [next(columns) for _ in stage.keys]
         grouped: dict[Name, SqlValue] = {
             (0, name): column for (name, _), column in zip(stage.keys, keys, strict=True)
@@ -167,7 +169,7 @@ class PipelineStatements:
             arguments = [] if each.operand is None else [next(columns)]
             grouped[0, each.name] = expressions.call(each.function, arguments)
         by = [expressions.call("group_freely", [each]) for each in keys] if is_filtered else keys
-        level.settle(grouped, lambda statement: statement.group_by(*by) if by else statement)
+        scope.project(grouped, lambda statement: statement.group_by(*by) if by else statement)
 
 
 def _shape(
@@ -185,35 +187,37 @@ def _shape(
     )
 
 
-def _columns(expressions: Expressions, level: Level, values: Sequence[Value]) -> list[SqlValue]:
-    """The columns of some values, of which those that are computed move the level onto a stage."""
+def _columns(
+    expressions: Expressions, scope: SelectScope, values: Sequence[Value]
+) -> list[SqlValue]:
+    """The columns of some values, of which those that are computed move the scope onto a CTE."""
     computed = [each for each in values if not isinstance(each, Field)]
-    expressions.stage(level, *computed)
-    columns = [expressions.value(level, each) for each in computed]
-    staged = iter(level.stage({}, columns) if columns else ())
+    expressions.split_deep(scope, *computed)
+    columns = [expressions.value(scope, each) for each in computed]
+    staged = iter(scope.extend({}, columns) if columns else ())
     return [
-        level.column(0, each.name) if isinstance(each, Field) else next(staged) for each in values
+        scope.column(0, each.name) if isinstance(each, Field) else next(staged) for each in values
     ]
 
 
-def _cut(level: Level, stage: Cut) -> None:
-    """Move a level onto some of its rows, in an order."""
-    sorting = [directed(term, column) for term, column in _sorted(level, stage.order)]
+def _cut(scope: SelectScope, stage: Cut) -> None:
+    """Move a scope onto some of its rows, in an order."""
+    sorting = [directed(term, column) for term, column in _sorted(scope, stage.order)]
     limit, skip = slot_of(stage.limit), slot_of(stage.skip)
-    level.settle(
-        dict(level.columns),
+    scope.project(
+        dict(scope.columns),
         lambda statement: statement.order_by(*sorting).limit(limit).offset(skip),
     )
 
 
-def _sorted(level: Level, order: SortedBy) -> list[tuple[Term, SqlValue]]:
+def _sorted(scope: SelectScope, order: SortedBy) -> list[tuple[Term, SqlValue]]:
     return [
-        (Term(each.value, each.nullable, each.descending, 0), _column(level, each.value))
+        (Term(each.value, each.nullable, each.descending, 0), _column(scope, each.value))
         for each in order
     ]
 
 
-def _column(level: Level, value: Value) -> SqlValue:
+def _column(scope: SelectScope, value: Value) -> SqlValue:
     if not isinstance(value, Field):
         raise LookupError("results are sorted by values that have names")
-    return level.column(0, value.name)
+    return scope.column(0, value.name)

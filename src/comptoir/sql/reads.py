@@ -4,14 +4,14 @@ from sqlalchemy import func
 
 from comptoir.edm.model import EntitySet, Model
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
+from comptoir.plan.expressions.nodes import Value
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY
 from comptoir.sql.prepared import Kept, Prepared, Query, constant, named, prepare, whole
 from comptoir.sql.records import (
     Beside,
-    RecordLevels,
+    RecordScopes,
     Terms,
     behind,
     beside_of,
@@ -41,7 +41,7 @@ class ReadStatements:
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._compiler = dialect.compiler
-        self._levels = RecordLevels(tables, dialect)
+        self._scopes = RecordScopes(tables, dialect)
         self._records = {each: self._build_record((each, ())) for each in model.sets}
         self._computed = Kept(self._build_record)
         self._pages = Kept(self._build_page)
@@ -98,25 +98,25 @@ class ReadStatements:
 
     def _build_record(self, shape: RecordShape) -> Prepared:
         entity_set, beside = shape
-        level = self._levels.level(entity_set)
-        level.holds.append(level.column(0, entity_set.type.key) == named("key"))
-        self._levels.compute(level, entity_set, beside, 0)
-        statement = level.selecting(*row(level, entity_set, beside, ()))
+        scope = self._scopes.scope(entity_set)
+        scope.conditions.append(scope.column(0, entity_set.type.key) == named("key"))
+        self._scopes.compute(scope, entity_set, beside, 0)
+        statement = scope.selecting(*row(scope, entity_set, beside, ()))
         return prepare(statement, self._compiler, (COMPANY, "key"))
 
     def _build_page(self, shape: PageShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside, terms, seeks, skips = shape
-        level = self._levels.narrowed(entity_set, keys, within)
-        first = self._levels.compute(level, entity_set, beside, values)
-        self._levels.sort(level, entity_set, terms, first)
-        self._levels.hold(level, entity_set, condition)
-        columns = order(level, terms)
+        scope = self._scopes.narrowed(entity_set, keys, within)
+        first = self._scopes.compute(scope, entity_set, beside, values)
+        self._scopes.sort(scope, entity_set, terms, first)
+        self._scopes.restrict(scope, entity_set, condition)
+        columns = order(scope, terms)
         names = [COMPANY, "limit", "skip", *within_names(within)]
         if seeks:
             names += seek_names(len(columns))
-            level.holds.append(behind(columns))
+            scope.conditions.append(behind(columns))
         statement = (
-            level.selecting(*row(level, entity_set, beside, terms))
+            scope.selecting(*row(scope, entity_set, beside, terms))
             .order_by(*[directed(term, column) for term, column in columns])
             .limit(whole("limit"))
             .offset(whole("skip") if skips else constant(0))
@@ -125,11 +125,11 @@ class ReadStatements:
 
     def _build_count(self, shape: CountShape) -> Prepared:
         entity_set, (condition, values), keys, within, beside = shape
-        level = self._levels.narrowed(entity_set, keys, within)
-        self._levels.compute(level, entity_set, beside, values)
-        self._levels.hold(level, entity_set, condition)
+        scope = self._scopes.narrowed(entity_set, keys, within)
+        self._scopes.compute(scope, entity_set, beside, values)
+        self._scopes.restrict(scope, entity_set, condition)
         names = [COMPANY, *within_names(within), *key_names(keys)]
-        return prepare(level.selecting(func.count()), self._compiler, names)
+        return prepare(scope.selecting(func.count()), self._compiler, names)
 
 
 def _names(within: Within) -> Names:

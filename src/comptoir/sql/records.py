@@ -8,16 +8,16 @@ from sqlalchemy.sql.elements import UnaryExpression
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
+from comptoir.plan.expressions.nodes import Value
 from comptoir.plan.read import Computed, Order, OrderKey, OrderTerm
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
-from comptoir.sql.levels import Level, Name, SqlValue
 from comptoir.sql.prepared import BLANK, named
+from comptoir.sql.select_scope import Name, SelectScope, SqlValue
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
 VERSION_NAME: Name = (-1, VERSION)
-"""What a level calls the version of its records."""
+"""What a scope calls the version of its records."""
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
@@ -35,14 +35,14 @@ Beside = tuple[tuple[str, Value, int], ...]
 """The shapes of computed values: name, expression, and how many values it has."""
 
 
-class RecordLevels:
-    """Builds the levels on which statements about records stand."""
+class RecordScopes:
+    """Builds the scopes on which statements about records stand."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect
 
-    def level(self, entity_set: EntitySet) -> Level:
+    def scope(self, entity_set: EntitySet) -> SelectScope:
         """The records of a set: of its own table, or of the one that its view names."""
         records = self._tables.records[entity_set.name]
         table = records.table
@@ -55,48 +55,50 @@ class RecordLevels:
             version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
         columns[VERSION_NAME] = version
         company = [table.c[COMPANY_ID] == named(COMPANY)] if entity_set.per_company else []
-        return Level([table], columns, company)
+        return SelectScope([table], columns, company)
 
-    def narrowed(self, entity_set: EntitySet, keys: int | None, within: Sequence[str]) -> Level:
+    def narrowed(
+        self, entity_set: EntitySet, keys: int | None, within: Sequence[str]
+    ) -> SelectScope:
         """The records with some keys, unless there is no number of them, and some values."""
-        level = self.level(entity_set)
+        scope = self.scope(entity_set)
         for name, place in zip(within, within_names(within), strict=True):
-            level.holds.append(level.column(0, name) == named(place))
+            scope.conditions.append(scope.column(0, name) == named(place))
             if is_free_when_blank(entity_set, name):
                 # its index is partial, and only a statement that says so may use it
-                level.holds.append(level.column(0, name) != BLANK)
+                scope.conditions.append(scope.column(0, name) != BLANK)
         if keys is not None:
             listed = [named(name) for name in key_names(keys)]
-            key = level.column(0, entity_set.type.key)
-            level.holds.append(key.in_(listed) if listed else false())
-        return level
+            key = scope.column(0, entity_set.type.key)
+            scope.conditions.append(key.in_(listed) if listed else false())
+        return scope
 
-    def compute(self, level: Level, entity_set: EntitySet, beside: Beside, first: int) -> int:
-        """Move a level onto a stage with computed values, whose slots begin at `first`.
+    def compute(self, scope: SelectScope, entity_set: EntitySet, beside: Beside, first: int) -> int:
+        """Move a scope onto a CTE with computed values, whose slots begin at `first`.
 
         Gives the slot behind theirs.
         """
         shapes = [(value, count) for _, value, count in beside]
-        columns = self._stage(level, entity_set, shapes, first)
+        columns = self._extend(scope, entity_set, shapes, first)
         for (name, _, _), column in zip(beside, columns, strict=True):
-            level.columns[0, name] = column
+            scope.columns[0, name] = column
         return first + sum(count for _, count in shapes)
 
-    def sort(self, level: Level, entity_set: EntitySet, terms: Terms, first: int) -> None:
-        """Move a level onto a stage with the values to sort by, whose slots begin at `first`."""
+    def sort(self, scope: SelectScope, entity_set: EntitySet, terms: Terms, first: int) -> None:
+        """Move a scope onto a CTE with the values to sort by, whose slots begin at `first`."""
         shapes = [(each.value, each.count) for each in terms if isinstance(each, Term)]
-        columns = self._stage(level, entity_set, shapes, first)
+        columns = self._extend(scope, entity_set, shapes, first)
         for number, column in enumerate(columns):
-            level.columns[_sorted(number)] = column
+            scope.columns[_sorted(number)] = column
 
-    def hold(self, level: Level, entity_set: EntitySet, condition: Value | None) -> None:
-        """Narrow a level to where a condition holds, whose slots are the first ones."""
+    def restrict(self, scope: SelectScope, entity_set: EntitySet, condition: Value | None) -> None:
+        """Narrow a scope to where a condition holds, whose slots are the first ones."""
         if condition is not None:
-            self._expressions(entity_set, 0).hold(level, condition)
+            self._expressions(entity_set, 0).restrict(scope, condition)
 
-    def _stage(
+    def _extend(
         self,
-        level: Level,
+        scope: SelectScope,
         entity_set: EntitySet,
         shapes: list[tuple[Value, int]],
         first: int,
@@ -106,35 +108,35 @@ class RecordLevels:
             parts.append((self._expressions(entity_set, first), value))
             first += count
         for expressions, value in parts:
-            expressions.stage(level, value)
+            expressions.split_deep(scope, value)
         if not parts:
             return []
-        values = [expressions.value(level, value) for expressions, value in parts]
-        return level.stage({}, values)
+        values = [expressions.value(scope, value) for expressions, value in parts]
+        return scope.extend({}, values)
 
     def _expressions(self, entity_set: EntitySet, first: int) -> Expressions:
         return Expressions(self._tables, self._dialect, entity_set, first)
 
 
-def row(level: Level, entity_set: EntitySet, beside: Beside, terms: Terms) -> list[SqlValue]:
+def row(scope: SelectScope, entity_set: EntitySet, beside: Beside, terms: Terms) -> list[SqlValue]:
     """What a read selects: version, properties, computed values, the expressions sorted by."""
     names = [*entity_set.type.by_name, *(name for name, _, _ in beside)]
     return [
-        level.columns[VERSION_NAME],
-        *(level.columns[0, name] for name in names),
-        *(column for term, column in order(level, terms) if isinstance(term, Term)),
+        scope.columns[VERSION_NAME],
+        *(scope.columns[0, name] for name in names),
+        *(column for term, column in order(scope, terms) if isinstance(term, Term)),
     ]
 
 
-def order(level: Level, terms: Terms) -> list[tuple[OrderKey | Term, SqlValue]]:
-    """What a level is sorted by: each term beside its column."""
+def order(scope: SelectScope, terms: Terms) -> list[tuple[OrderKey | Term, SqlValue]]:
+    """What a scope is sorted by: each term beside its column."""
     columns: list[tuple[OrderKey | Term, SqlValue]] = []
     number = 0
     for term in terms:
         if isinstance(term, OrderKey):
-            columns.append((term, level.column(0, term.name)))
+            columns.append((term, scope.column(0, term.name)))
         else:
-            columns.append((term, level.column(*_sorted(number))))
+            columns.append((term, scope.column(*_sorted(number))))
             number += 1
     return columns
 

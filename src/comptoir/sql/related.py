@@ -4,15 +4,13 @@ from sqlalchemy import func, select
 
 from comptoir.edm.model import EntitySet, NavigationProperty
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Value
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import Value, padded
 from comptoir.plan.read import RelatedPlan
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY
-from comptoir.sql.levels import Level
 from comptoir.sql.prepared import BLANK, Kept, Prepared, Query, named, prepare, whole
 from comptoir.sql.records import (
-    RecordLevels,
+    RecordScopes,
     Terms,
     directed,
     is_free_when_blank,
@@ -20,6 +18,7 @@ from comptoir.sql.records import (
     row,
     terms_of,
 )
+from comptoir.sql.select_scope import SelectScope
 from comptoir.sql.tables import Tables
 
 _PLACE = "place_among_related"
@@ -33,7 +32,7 @@ class RelatedStatements:
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._compiler = dialect.compiler
-        self._levels = RecordLevels(tables, dialect)
+        self._scopes = RecordScopes(tables, dialect)
         self._rows = Kept(self._build_rows)
         self._counts = Kept(self._build_counts)
 
@@ -64,16 +63,16 @@ class RelatedStatements:
 
     def _build_rows(self, shape: RelatedShape) -> Prepared:
         navigation, entity_set, condition, behind, terms, count = shape
-        level = self._related(navigation, entity_set, count)
-        self._levels.sort(level, entity_set, terms, behind)
-        self._levels.hold(level, entity_set, condition)
-        joined = level.column(0, navigation.on[1])
-        sorting = [directed(term, column) for term, column in order(level, terms)]
+        scope = self._related(navigation, entity_set, count)
+        self._scopes.sort(scope, entity_set, terms, behind)
+        self._scopes.restrict(scope, entity_set, condition)
+        joined = scope.column(0, navigation.on[1])
+        sorting = [directed(term, column) for term, column in order(scope, terms)]
         place = func.row_number().over(partition_by=joined, order_by=sorting).label(_PLACE)
         columns = [
-            column.label(f"c_{at}") for at, column in enumerate(row(level, entity_set, (), terms))
+            column.label(f"c_{at}") for at, column in enumerate(row(scope, entity_set, (), terms))
         ]
-        inner = level.selecting(*columns, place, joined.label("joined")).subquery()
+        inner = scope.selecting(*columns, place, joined.label("joined")).subquery()
         statement = (
             select(*(inner.c[f"c_{at}"] for at in range(len(columns))))
             .where(inner.c[_PLACE] > whole("from"), inner.c[_PLACE] <= whole("until"))
@@ -84,22 +83,24 @@ class RelatedStatements:
 
     def _build_counts(self, shape: CountShape) -> Prepared:
         navigation, entity_set, condition, count = shape
-        level = self._related(navigation, entity_set, count)
-        self._levels.hold(level, entity_set, condition)
-        joined = level.column(0, navigation.on[1])
-        statement = level.selecting(joined, func.count()).group_by(joined)
+        scope = self._related(navigation, entity_set, count)
+        self._scopes.restrict(scope, entity_set, condition)
+        joined = scope.column(0, navigation.on[1])
+        statement = scope.selecting(joined, func.count()).group_by(joined)
         return prepare(statement, self._compiler, [COMPANY, *_names(navigation, count)])
 
-    def _related(self, navigation: NavigationProperty, entity_set: EntitySet, count: int) -> Level:
-        level = self._levels.level(entity_set)
-        joined = level.column(0, navigation.on[1])
-        level.holds += [
+    def _related(
+        self, navigation: NavigationProperty, entity_set: EntitySet, count: int
+    ) -> SelectScope:
+        scope = self._scopes.scope(entity_set)
+        joined = scope.column(0, navigation.on[1])
+        scope.conditions += [
             joined.in_([named(f"value_{number}") for number in range(count)]),
-            *(level.column(0, name) == named(f"only_{name}") for name in navigation.only),
+            *(scope.column(0, name) == named(f"only_{name}") for name in navigation.only),
         ]
         if is_free_when_blank(entity_set, navigation.on[1]):
-            level.holds.append(joined != BLANK)
-        return level
+            scope.conditions.append(joined != BLANK)
+        return scope
 
 
 def _company(plan: RelatedPlan) -> str:

@@ -5,12 +5,11 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.numbers import Int32
 from comptoir.edm.types import Stored
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, Refusal
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements
 from comptoir.store.derivation import derive
@@ -116,7 +115,7 @@ def check_unique(
         place = (entity_set.name, rule.properties, tuple(values))
         if place in known:
             holder = known[place]
-            is_taken = holder is not None and holder[kind.position[kind.key] + 1] != key
+            is_taken = holder is not None and holder[kind.column_of[kind.key]] != key
         else:
             duplicate = statements.writes.duplicate(entity_set, rule)
             is_taken = bool((yield duplicate.query(company_id, key, *values)))

@@ -83,10 +83,10 @@ def _followed(
 def _value(
     entity_set: EntitySet, named: Row | None, own_key: Stored, rule: Followed
 ) -> Stored | None:
-    position = entity_set.type.position
+    column_of = entity_set.type.column_of
     # a record that is being renumbered is not the one that its own old number names
-    if named is None or named[position[entity_set.type.key] + 1] == own_key:
+    if named is None or named[column_of[entity_set.type.key]] == own_key:
         return None
-    if any(named[position[name] + 1] != value for name, value in rule.only.items()):
+    if any(named[column_of[name]] != value for name, value in rule.only.items()):
         return None
-    return named[position[rule.value] + 1]
+    return named[column_of[rule.value]]

@@ -10,9 +10,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from time import monotonic
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
 from comptoir.errors import Refusal
-from comptoir.plan.target import Company
 
 BEHIND = 500
 """How many changes the index of a set may be behind before a search lets it catch up."""

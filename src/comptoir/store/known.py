@@ -45,4 +45,4 @@ def _unique(entity_set: EntitySet) -> Sequence[tuple[tuple[str, ...], tuple[int,
     """The key and the unique rules: their properties, and where these stand in a row."""
     kind = entity_set.type
     all_names = [(kind.key,), *(rule.properties for rule in kind.unique)]
-    return [(names, tuple(kind.position[name] + 1 for name in names)) for names in all_names]
+    return [(names, tuple(kind.column_of[name] for name in names)) for names in all_names]

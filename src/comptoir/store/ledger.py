@@ -11,11 +11,11 @@ from itertools import repeat
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
 from comptoir.errors import COMPANY_NOT_FOUND, DATABASE_OLDER, Refusal
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.store.known import Known

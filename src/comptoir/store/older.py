@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
-from comptoir.plan.target import Company
 from comptoir.store.protocol import Store
 from comptoir.store.watermarks import Watermark
 

@@ -6,11 +6,10 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Change

@@ -11,11 +11,10 @@ from typing import Protocol, TypeVar
 
 from typing_extensions import override
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
 from comptoir.errors import KEY_EXISTS, Refusal
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Statement
 from comptoir.sql.statements import Statements

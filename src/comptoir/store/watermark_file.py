@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
-from comptoir.plan.target import Company
 from comptoir.store.watermarks import Watermark, Watermarks
 
 NAME = "watermarks.json"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from comptoir.plan.target import Company
+from comptoir.edm.model import Company
 
 
 class Watermark(msgspec.Struct, frozen=True, array_like=True):

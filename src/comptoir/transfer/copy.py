@@ -14,11 +14,10 @@ from functools import partial
 
 import msgspec
 
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
 from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
 from comptoir.transfer import Progress

@@ -10,10 +10,9 @@ from typing import TextIO
 
 import msgspec
 
-from comptoir.edm.model import EntitySet, Property
+from comptoir.edm.model import Company, EntitySet, Property
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.transfer import Progress
 from comptoir.transfer.snapshot import Snapshot
 

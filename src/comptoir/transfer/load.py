@@ -8,10 +8,9 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.edm.model import EntitySet, EntityType, KeyValues, UniqueRule
+from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.plan.target import Company
 from comptoir.store.ahead import matching
 from comptoir.store.protocol import MANY_ROWS, Store
 from comptoir.transfer import Progress
@@ -207,8 +206,8 @@ class Loader:
             if record is None:
                 continue
             names = columns.matched_by.properties
-            if match != tuple([record[entity_type.position[name] + 1] for name in names]):
-                key = record[entity_type.position[entity_type.key] + 1]
+            if match != tuple([record[entity_type.column_of[name]] for name in names]):
+                key = record[entity_type.column_of[entity_type.key]]
                 faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
         return faults
 

@@ -8,10 +8,9 @@ from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.model import EntitySet, Followed
+from comptoir.edm.model import Company, EntitySet, Followed
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
 from comptoir.store.ahead import Wanted, matching
@@ -105,7 +104,7 @@ class _Part:
         self._loaded = loaded
         self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
-        self._positions = [self._kind.position[name] + 1 for name in self._names]
+        self._columns = [self._kind.column_of[name] for name in self._names]
         self._values = list(zip(*rows.by_column, strict=True))
         missing = [each for each in self._kind.derivations if each.target not in self._names]
         self._derives = bool(missing)
@@ -147,7 +146,7 @@ class _Part:
         """Whether a row differs from its record."""
         if record is None:
             return True
-        return self._values[number] != tuple([record[at] for at in self._positions])
+        return self._values[number] != tuple([record[at] for at in self._columns])
 
     def _given(self, number: int) -> dict[str, Stored]:
         """The values of a row by name."""
@@ -162,7 +161,7 @@ class _Part:
             if record is not None
         }
         for rule in self._checked if own else ():
-            positions = [self._kind.position[name] + 1 for name in rule.properties]
+            positions = [self._kind.column_of[name] for name in rule.properties]
             identities = self._rows.identities(rule, own)
             for number in numbers:
                 record, values = records[number], identities[number]

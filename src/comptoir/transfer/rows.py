@@ -114,7 +114,7 @@ class LoadRows(msgspec.Struct, frozen=True):
             if column is not None:
                 values.append(column[number])
             elif own is not None:
-                values.append(own[kind.position[name] + 1])
+                values.append(own[kind.column_of[name]])
             elif kind.by_name[name].numbered:
                 # the record will get a free number
                 return None

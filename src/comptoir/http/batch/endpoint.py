@@ -20,7 +20,7 @@ from comptoir.errors import (
 )
 from comptoir.http.batch.run import Course, Run
 from comptoir.http.exchange import Exchange
-from comptoir.plan.target import company_of
+from comptoir.plan.target import company_id_of
 from comptoir.request.accept import media_type
 from comptoir.request.batch import (
     MULTIPART,
@@ -46,8 +46,15 @@ from comptoir.request.repeatability import (
     rejected,
     repeatability,
 )
-from comptoir.response.answer import Answer, Header, Pieces
-from comptoir.response.batch import Replies, documents, gathered, multipart, new_boundary
+from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
+from comptoir.response.batch import (
+    Replies,
+    coalesced,
+    json_body,
+    multipart_body,
+    new_boundary,
+)
+from comptoir.response.response import Header, Pieces, Response
 from comptoir.service import Request, Service
 
 PIECE_BYTES = 64 << 10
@@ -76,7 +83,7 @@ def batch_root(path: str) -> BatchRoot | None:
         return BatchRoot("", None)
     if "/" in root.removeprefix("/"):
         return None
-    company_id = company_of(parse_path(path))
+    company_id = company_id_of(parse_path(path))
     return None if company_id is None else BatchRoot(root, company_id)
 
 
@@ -90,7 +97,7 @@ class Batches:
         listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
         self._own_urls = frozenset({settings.base_url, listening})
 
-    async def answer(self, request: Request, root: BatchRoot, exchange: Exchange) -> Answer:
+    async def answer(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
         """Answer a batch; raises `Refusal` when none of its requests is run.
 
         The checks come in this order: company, method, media type, Accept, headers, size, body.
@@ -143,23 +150,23 @@ class Batches:
 
 async def _written(
     replies: Replies, headers: list[Header], media_type: str, *, nested: bool
-) -> Answer:
+) -> Response:
     if media_type == JSON:
         headers.append((b"content-type", b"application/json"))
-        pieces = gathered(documents(replies), PIECE_BYTES)
+        pieces = coalesced(json_body(replies), PIECE_BYTES)
     else:
         boundary = new_boundary("batchresponse")
-        headers.append((b"content-type", b"multipart/mixed; boundary=" + boundary))
-        pieces = gathered(multipart(replies, boundary, nested=nested), PIECE_BYTES)
+        headers.append((b"content-type", MULTIPART_TYPE + boundary))
+        pieces = coalesced(multipart_body(replies, boundary, nested=nested), PIECE_BYTES)
     try:
         first = await anext(pieces)
         second = await anext(pieces, None)
     except asyncio.CancelledError:
         # given up in the middle of a page: to be told that nothing was changed would be wrong
-        return Answer(200, headers, _broken_off())
+        return Response(200, headers, _broken_off())
     if second is None:
-        return Answer(200, headers, first)
-    return Answer(200, headers, _continued((first, second), pieces))
+        return Response(200, headers, first)
+    return Response(200, headers, _continued((first, second), pieces))
 
 
 async def _broken_off() -> Pieces:

@@ -5,7 +5,7 @@ import msgspec
 from comptoir.errors import BAD_REQUEST, FAILED_DEPENDENCY, Refusal
 from comptoir.request.batch import Part, holds, referenced_tag
 from comptoir.request.headers import Headers
-from comptoir.response.answer import Answer
+from comptoir.response.response import Response
 
 _LOCATION = b"location"
 _ENTITY_ID = b"odata-entityid"
@@ -27,7 +27,7 @@ class Outcomes:
         self._base_url = base_url
         self._held: dict[str, Outcome] = {}
 
-    def note(self, part: Part, path: str | None, answer: Answer) -> None:
+    def note(self, part: Part, path: str | None, answer: Response) -> None:
         """Take the answer to a request that went to a path."""
         if part.id is None:
             return
@@ -109,7 +109,7 @@ def not_done(reason: str) -> Refusal:
     )
 
 
-def _is_success(answer: Answer) -> bool:
+def _is_success(answer: Response) -> bool:
     # what a request depends on must have been answered with 2xx (OData JSON Format 4.01, 19.1)
     return 200 <= answer.status < 300
 

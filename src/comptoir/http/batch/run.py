@@ -20,9 +20,8 @@ from comptoir.request.access import ACCESS, access
 from comptoir.request.batch import Batch, Group, Part
 from comptoir.request.headers import Headers, check_isolation, check_versions
 from comptoir.request.preferences import Preferences
-from comptoir.response.answer import Answer
 from comptoir.response.batch import GroupReply, Replies, Reply
-from comptoir.response.error import error_answer
+from comptoir.response.response import Response, error_response
 from comptoir.service import Request, Service
 
 TURN_SECONDS = 0.002
@@ -144,7 +143,7 @@ class Run:
             answer = await self._awaited(partial(self._service.handle, request))
             path = request.path
         except Refusal as refused:
-            answer, path = error_answer(refused), ""
+            answer, path = error_response(refused), ""
         self._outcomes.note(part, path, answer)
         return Reply(part.id, answer)
 
@@ -167,7 +166,7 @@ class Run:
             return self._undone(group, refused.index, refused.refusal)
         except Refusal as refused:
             # it concerns them all alike
-            return self._answered(group, [error_answer(refused) for _ in group.parts], 0)
+            return self._answered(group, [error_response(refused) for _ in group.parts], 0)
         for part, path, answer in zip(group.parts, paths, answers, strict=True):
             self._outcomes.note(part, path, answer)
         self._outcomes.note_success(group.name)
@@ -178,12 +177,13 @@ class Run:
         which = at_fault.place if at_fault.id is None else at_fault.id
         rest = not_done(f"{which} of the same atomic group was refused")
         answers = [
-            error_answer(refusal if number == index else rest) for number in range(len(group.parts))
+            error_response(refusal if number == index else rest)
+            for number in range(len(group.parts))
         ]
         return self._answered(group, answers, index)
 
     def _answered(
-        self, group: Group, answers: Sequence[Answer], refused_at: int | None = None
+        self, group: Group, answers: Sequence[Response], refused_at: int | None = None
     ) -> GroupReply:
         if refused_at is not None:
             for part in group.parts:
@@ -197,8 +197,8 @@ class Run:
     def _left_out(self, item: Part | Group) -> Reply | GroupReply:
         refusal = not_done("an earlier request was refused, and the batch was to stop at that")
         if isinstance(item, Part):
-            return Reply(item.id, error_answer(refusal))
-        return self._answered(item, [error_answer(refusal) for _ in item.parts], 0)
+            return Reply(item.id, error_response(refusal))
+        return self._answered(item, [error_response(refusal) for _ in item.parts], 0)
 
     async def _awaited(self, work: Callable[[], Awaitable[T]]) -> T:
         """Await what the service does; whatever fails is a `Refusal` of this one request."""
@@ -268,4 +268,4 @@ def _is_cancelled() -> bool:
 def _is_refused(reply: Reply | GroupReply) -> bool:
     if isinstance(reply, GroupReply):
         return reply.refused_at is not None
-    return reply.answer.status >= 400
+    return reply.response.status >= 400

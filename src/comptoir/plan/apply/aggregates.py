@@ -8,12 +8,11 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Text
 from comptoir.plan.apply.stages import Aggregation
-from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.orders import names_one
-from comptoir.plan.expressions.terms import name_of
-from comptoir.plan.expressions.typed import Typed, typed_property
+from comptoir.plan.expressions.nodes import Field
+from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
+from comptoir.plan.expressions.options import names_one
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.functions import AggregateFunction
 from comptoir.request.apply import APPLY, Aggregate
@@ -72,7 +71,7 @@ class Names(msgspec.Struct, frozen=True):
 
 def bind_aggregate(
     names: Names, item: Aggregate, expression: Node | None, *, grouped: bool
-) -> tuple[Aggregation, Typed]:
+) -> tuple[Aggregation, TypedValue]:
     """What an item of `aggregate(…)` computes, and its value in the result.
 
     Raises `Refusal`: 400 for a method that does not go with its values, 501 for what is not
@@ -108,5 +107,5 @@ def bind_aggregate(
     return Aggregation(item.alias, function, typed.value), result
 
 
-def _result(alias: str, held: PrimitiveType, *, nullable: bool) -> Typed:
+def _result(alias: str, held: PrimitiveType, *, nullable: bool) -> TypedValue:
     return typed_property(Field(alias), held, nullable=nullable)

@@ -18,17 +18,14 @@ from comptoir.plan.apply.stages import (
     Stage,
     Terms,
 )
-from comptoir.plan.bound import Field, Junction, Value
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
-from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
-from comptoir.plan.expressions.orders import names_one, unlimited
-from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.expressions.terms import name_of
-from comptoir.plan.expressions.typed import Typed, typed_property
+from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
+from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
+from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import OrderTerm
 from comptoir.plan.searches import bind_search
@@ -76,7 +73,7 @@ class PipelineBinder:
         self._set = binding.entity_set
         self._slots = Slots()
         self._stages: list[Stage] = []
-        self._names: dict[str, Typed] = {}
+        self._names: dict[str, TypedValue] = {}
         self._lengths: dict[str, float] = {}
         self._aggregated = False
         self._searches = False
@@ -157,7 +154,7 @@ class PipelineBinder:
 
     def _compute(self, items: Sequence[ComputeItem]) -> None:
         added: list[tuple[str, Value]] = []
-        found: dict[str, Typed] = {}
+        found: dict[str, TypedValue] = {}
         longest: dict[str, float] = {}
         for item in items:
             self._check_name(item.alias, item.position)
@@ -225,7 +222,7 @@ class PipelineBinder:
     def _aggregate(self, node: AggregateInto) -> None:
         self._regroup({}, node)
 
-    def _regroup(self, keys: Mapping[str, Typed], node: AggregateInto | None) -> None:
+    def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
         aggregations: list[Aggregation] = []
         longest = {name: self._measured(typed.value, 0) for name, typed in keys.items()}
         found = {name: _named(name, typed) for name, typed in keys.items()}
@@ -251,7 +248,7 @@ class PipelineBinder:
         self._order = ()
         self._identity = tuple([_term(name, found[name]) for name in keys])
 
-    def _key(self, path: Path) -> tuple[str, Typed]:
+    def _key(self, path: Path) -> tuple[str, TypedValue]:
         names = self._scope()
         names.refuse_many(path)
         self._refuse_unlimited(path, "grouping by")
@@ -332,11 +329,11 @@ def _heads(names: Iterable[str]) -> set[str]:
     return {name.partition("/")[0] for name in names}
 
 
-def _named(name: str, typed: Typed) -> Typed:
+def _named(name: str, typed: TypedValue) -> TypedValue:
     return typed_property(Field(name), typed.edm_type, nullable=typed.nullable)
 
 
-def _term(name: str, typed: Typed, *, descending: bool = False) -> OrderTerm:
+def _term(name: str, typed: TypedValue, *, descending: bool = False) -> OrderTerm:
     is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
     return OrderTerm(Field(name), is_text, typed.nullable, descending)
 

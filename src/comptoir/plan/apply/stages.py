@@ -6,12 +6,11 @@ what was computed beside them, and behind the first grouping, what is grouped by
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import PrimitiveType, Stored
-from comptoir.plan.bound import Condition, Slot, Value
+from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import OrderTerm, Row, Seek, Within
-from comptoir.plan.target import Company
 
 Terms = tuple[OrderTerm, ...]
 

@@ -18,9 +18,9 @@ from asyncpg.transaction import Transaction
 from typing_extensions import override
 
 from comptoir.config import Settings
+from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
-from comptoir.plan.target import Company
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
 from comptoir.store.postgres.connection import Connection, check_server, connect

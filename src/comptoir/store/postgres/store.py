@@ -10,10 +10,9 @@ import asyncpg
 from typing_extensions import override
 
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
-from comptoir.plan.target import Company
 from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of

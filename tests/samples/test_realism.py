@@ -1,4 +1,4 @@
-"""What makes the company believable, and harmless."""
+"""The records are realistic, and describe no real person or business."""
 
 import re
 import unicodedata
@@ -13,22 +13,22 @@ RESERVED_HOST = re.compile(r"(?:[a-z0-9-]{1,63}\.)+example|example\.(?:com|net|o
 
 
 def scripts(texts: list[str]) -> set[str]:
-    """The first word of the Unicode names of the letters: LATIN, ARABIC, CJK."""
+    """The scripts of the letters, by the first word of their Unicode names."""
     return {
         unicodedata.name(letter).split()[0] for letter in set("".join(texts)) if letter.isalpha()
     }
 
 
-def test_the_search_name_of_contacts_follows_their_name(small: Company) -> None:
+def test_the_search_name_of_a_contact_is_derived_from_its_name(small: Company) -> None:
     for contact in small["contactsExt"]:
         assert contact["searchName"] == upper(contact["displayName"])
 
 
-def test_no_password_is_invented(small: Company) -> None:
+def test_no_contact_has_a_password(small: Company) -> None:
     assert {contact["onlinePassword"] for contact in small["contactsExt"]} == {""}
 
 
-def test_mail_and_web_addresses_lie_in_domains_reserved_for_examples(small: Company) -> None:
+def test_mail_and_web_addresses_are_in_domains_reserved_for_examples(small: Company) -> None:
     for record in [*small["contactsExt"], *small["customersExt"]]:
         mailbox, host = record["email"].split("@")
         assert re.fullmatch(r"[a-z0-9.-]+", mailbox)
@@ -36,7 +36,7 @@ def test_mail_and_web_addresses_lie_in_domains_reserved_for_examples(small: Comp
         assert not record["website"] or record["website"] == f"https://www.{host}"
 
 
-def test_parts_of_a_persons_name_make_up_the_name(small: Company) -> None:
+def test_the_name_of_a_person_contains_its_parts(small: Company) -> None:
     for contact in small["contactsExt"]:
         parts = [contact[name] for name in ("firstName", "middleName", "surname")]
         if contact["type"] == "Person":
@@ -62,7 +62,7 @@ def test_people_and_places_are_written_in_several_scripts(small: Company) -> Non
     assert len(scripts(texts)) >= 4
 
 
-def test_translations_are_in_every_language_and_its_script(small: Company) -> None:
+def test_translations_are_in_all_languages_and_their_scripts(small: Company) -> None:
     texts: dict[str, list[str]] = {}
     for record in small["itemTranslationsExt"]:
         texts.setdefault(record["languageCode"], []).append(record["description"])
@@ -73,7 +73,7 @@ def test_translations_are_in_every_language_and_its_script(small: Company) -> No
         assert scripts(written) == {"LATIN", expected.get(language, "LATIN")}
 
 
-def test_long_texts_are_readable_and_say_truly_whether_they_are_html(small: Company) -> None:
+def test_the_content_type_of_a_long_text_is_that_of_its_content(small: Company) -> None:
     texts = small["ItemProductTextLongContentsExt"]
     assert {record["languageCode"] for record in texts} == LANGUAGES
     assert {record["textContentType"] for record in texts} == {"Plain Text", "HTML"}
@@ -83,7 +83,7 @@ def test_long_texts_are_readable_and_say_truly_whether_they_are_html(small: Comp
 
 
 def test_bar_codes_have_their_check_digit(small: Company) -> None:
-    """GS1 General Specifications, section 7.9: weighed 1 and 3 in turn, the sum ends in 0."""
+    """GS1 General Specifications, section 7.9: the sum with weights 1 and 3 ends in 0."""
     codes = [
         record["referenceNo"]
         for record in small["itemReferencesExt"]
@@ -95,7 +95,7 @@ def test_bar_codes_have_their_check_digit(small: Company) -> None:
         assert sum(int(d) * (1, 3)[at % 2] for at, d in enumerate(code)) % 10 == 0
 
 
-def test_campaigns_stand_where_their_dates_put_them(small: Company) -> None:
+def test_the_status_of_a_campaign_follows_from_its_dates(small: Company) -> None:
     order = ["DONE", "STARTED", "SCHEDULED", "INIT"]
     campaigns = small["campaignsExt"]
     for campaign in campaigns:
@@ -107,7 +107,7 @@ def test_campaigns_stand_where_their_dates_put_them(small: Company) -> None:
     assert set(places) == {0, 1, 2, 3}
 
 
-def test_prices_are_above_cost_and_fall_with_each_further_one_of_an_item(small: Company) -> None:
+def test_prices_are_above_cost_and_each_further_price_of_an_item_is_lower(small: Company) -> None:
     latest: dict[str, Decimal] = {}
     for price in small["salesPricesExt"]:
         value = Decimal(price["unitPrice"])
@@ -123,7 +123,7 @@ def test_most_items_have_one_to_five_prices(small: Company) -> None:
     assert len(few) > len(set(priced)) / 2
 
 
-def test_some_customers_are_people_and_they_buy_at_retail_prices(small: Company) -> None:
+def test_some_customers_are_people_and_pay_retail_prices(small: Company) -> None:
     people = [record for record in small["customersExt"] if record["type"] == "Person"]
 
     assert 0 < len(people) < len(small["customersExt"]) / 2

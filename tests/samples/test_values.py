@@ -1,4 +1,4 @@
-"""The chance from which everything is made."""
+"""Random values: repeatable, and evenly distributed."""
 
 import re
 from collections import Counter
@@ -7,22 +7,22 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comptoir.samples.dice import Dice, Form, guid
+from comptoir.samples.values import Dice, Form, guid
 
 
 @given(st.integers(), st.text(), st.integers(0, 10**9), st.integers(1, 2**48))
-def test_throws_stay_below_their_limit_and_repeat(
+def test_values_are_below_their_limit_and_repeatable(
     seed: int, kind: str, position: int, limit: int
 ) -> None:
     kind = kind.encode("utf-8", "replace").decode()
     dice, same = Dice(seed, kind, position), Dice(seed, kind, position)
-    thrown = [dice.below(limit) for _ in range(50)]
+    drawn = [dice.below(limit) for _ in range(50)]
 
-    assert all(0 <= each < limit for each in thrown)
-    assert thrown == [same.below(limit) for _ in range(50)]
+    assert all(0 <= each < limit for each in drawn)
+    assert drawn == [same.below(limit) for _ in range(50)]
 
 
-def test_throws_are_even_within_a_record_and_across_records() -> None:
+def test_values_are_evenly_distributed_within_a_record_and_across_records() -> None:
     dice = Dice(1, "test", 0)
     within = Counter(dice.below(6) for _ in range(6_000))
     across = Counter(Dice(1, "test", position).below(6) for position in range(6_000))
@@ -32,26 +32,26 @@ def test_throws_are_even_within_a_record_and_across_records() -> None:
         assert all(850 < count < 1_150 for count in faces.values())
 
 
-def test_a_record_keeps_its_throws_to_itself() -> None:
+def test_the_values_depend_on_seed_kind_and_position() -> None:
     first = [Dice(*at).below(2**48) for at in ((1, "a", 1), (2, "a", 1), (1, "b", 1), (1, "a", 2))]
 
     assert len(set(first)) == 4
 
 
-def test_between_reaches_both_ends() -> None:
+def test_between_includes_both_limits() -> None:
     dice = Dice(1, "test", 0)
 
     assert {dice.between(3, 5) for _ in range(100)} == {3, 4, 5}
 
 
-def test_chance_knows_never_and_always() -> None:
+def test_a_chance_of_0_and_of_100_percent() -> None:
     dice = Dice(1, "test", 0)
 
     assert {dice.chance(0) for _ in range(200)} == {False}
     assert {dice.chance(100) for _ in range(200)} == {True}
 
 
-def test_a_form_fills_its_marks_and_keeps_the_rest() -> None:
+def test_a_form_fills_its_marks_and_keeps_the_other_characters() -> None:
     form = Form("+44 % #### @@")
     filled = {form.fill(Dice(1, "test", position)) for position in range(50)}
 
@@ -59,7 +59,7 @@ def test_a_form_fills_its_marks_and_keeps_the_rest() -> None:
     assert all(re.fullmatch(r"\+44 % [0-9]{4} [A-Z]{2}", text) for text in filled)
 
 
-def test_a_guid_is_a_uuid_of_the_version_for_own_uses() -> None:
+def test_a_guid_is_a_uuid_of_version_8() -> None:
     """RFC 9562, section 5.8."""
     found = guid(1, "contact", 5)
 

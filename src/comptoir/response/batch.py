@@ -1,0 +1,189 @@
+"""The response to a batch, as JSON or as multipart/mixed, written while its requests run."""
+
+from base64 import urlsafe_b64encode
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from http import HTTPStatus
+from secrets import token_hex
+
+import msgspec
+
+from comptoir.response.response import Pieces, Response
+
+_encode = msgspec.json.encode
+
+MULTIPART = b"multipart/mixed; boundary="
+"""The media type of a multipart body, to which the boundary is appended without quotes."""
+
+_HEADER_NAMES = {
+    b"etag": b"ETag",
+    b"odata-version": b"OData-Version",
+    b"odata-entityid": b"OData-EntityId",
+    b"www-authenticate": b"WWW-Authenticate",
+}
+_PART = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n"
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """The response to one request of a batch, with the request's id if it has one."""
+
+    id: str | None
+    response: Response
+
+
+class GroupReply(msgspec.Struct, frozen=True):
+    """The responses to the requests of an atomic group, in their order.
+
+    `refused_at` is the index of the request that made the group fail; None if the group succeeded.
+    """
+
+    name: str | None
+    replies: Sequence[Reply]
+    refused_at: int | None = None
+
+
+Replies = AsyncGenerator[Reply | GroupReply, None]
+
+
+async def json_body(replies: Replies) -> Pieces:
+    """The body in JSON (OData JSON Format 4.01, section 19.5).
+
+    The responses of a group carry its name; an unnamed group, a change set, gets a name.
+    """
+    yield b'{"responses":['
+    separator = b""
+    unnamed = 0
+    async with aclosing(replies):
+        async for reply in replies:
+            group: str | None = None
+            members: Sequence[Reply]
+            if isinstance(reply, GroupReply):
+                unnamed += reply.name is None
+                group, members = reply.name or f"changeset-{unnamed}", reply.replies
+            else:
+                members = (reply,)
+            for member in members:
+                yield separator
+                separator = b","
+                async with aclosing(_json_member(member, group)) as written:
+                    async for piece in written:
+                        yield piece
+    yield b"]}"
+
+
+async def _json_member(reply: Reply, group: str | None) -> Pieces:
+    response = reply.response
+    headers: dict[str, str] = {}
+    for name, value in response.headers:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    members: dict[str, str | int | dict[str, str]] = {}
+    if reply.id is not None:
+        members["id"] = reply.id
+    if group is not None:
+        members["atomicityGroup"] = group
+    members["status"] = response.status
+    members["headers"] = headers
+    head = _encode(members)[:-1]
+    if response.body == b"":
+        yield head + b"}"
+        return
+    yield head + b',"body":'
+    media = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media == "application/json" or media.endswith("+json"):
+        async with aclosing(_pieces(response)) as body:
+            async for piece in body:
+                yield piece
+    else:
+        content = b"".join([piece async for piece in _pieces(response)])
+        if media.startswith("text/"):
+            yield _encode(content.decode("utf-8", "replace"))
+        else:
+            yield _encode(urlsafe_b64encode(content).rstrip(b"=").decode())
+    yield b"}"
+
+
+def new_boundary(prefix: str) -> bytes:
+    """A random boundary."""
+    return f"{prefix}_{token_hex(16)}".encode()
+
+
+async def multipart_body(replies: Replies, boundary: bytes, *, nested: bool) -> Pieces:
+    """The body in multipart/mixed (OData Protocol 4.01, 11.7.7.6; RFC 2046, section 5.1).
+
+    `nested` puts the responses of a group into a multipart of their own, and writes one part for
+    a group that failed, as the response to a change set requires. Otherwise each response is a
+    part of the same multipart, as for the groups of a JSON batch.
+
+    Some clients split the body at its lines, so every line ends in CRLF, the last boundary too.
+    """
+    opening = b"--" + boundary + b"\r\n"
+    async with aclosing(replies):
+        async for reply in replies:
+            async with aclosing(_multipart_member(reply, opening, nested=nested)) as written:
+                async for piece in written:
+                    yield piece
+    yield b"--" + boundary + b"--\r\n"
+
+
+def _multipart_member(reply: Reply | GroupReply, opening: bytes, *, nested: bool) -> Pieces:
+    if isinstance(reply, Reply):
+        return _parts((reply,), opening)
+    if not nested:
+        return _parts(reply.replies, opening)
+    if reply.refused_at is not None:
+        return _parts((reply.replies[reply.refused_at],), opening)
+    return _change_set(reply, opening)
+
+
+async def _change_set(group: GroupReply, opening: bytes) -> Pieces:
+    yield opening
+    boundary = new_boundary("changesetresponse")
+    yield b"Content-Type: " + MULTIPART + boundary + b"\r\n\r\n"
+    async with aclosing(_parts(group.replies, b"--" + boundary + b"\r\n")) as written:
+        async for piece in written:
+            yield piece
+    yield b"--" + boundary + b"--\r\n"
+
+
+async def _parts(members: Sequence[Reply], opening: bytes) -> Pieces:
+    for member in members:
+        response = member.response
+        head = [opening, _PART]
+        if member.id is not None:
+            head.append(b"Content-ID: %s\r\n" % member.id.encode())
+        phrase = HTTPStatus(response.status).phrase.encode()
+        head.append(b"\r\nHTTP/1.1 %d %s\r\n" % (response.status, phrase))
+        for name, value in response.headers:
+            head.append(b"%s: %s\r\n" % (_HEADER_NAMES.get(name, name.title()), value))
+        if isinstance(response.body, bytes) and response.status not in (204, 304):
+            head.append(b"Content-Length: %d\r\n" % len(response.body))
+        head.append(b"\r\n")
+        yield b"".join(head)
+        async with aclosing(_pieces(response)) as body:
+            async for piece in body:
+                yield piece
+        yield b"\r\n"
+
+
+async def _pieces(response: Response) -> Pieces:
+    if isinstance(response.body, bytes):
+        yield response.body
+        return
+    async with aclosing(response.body) as body:
+        async for piece in body:
+            yield piece
+
+
+async def coalesced(body: Pieces, least: int) -> Pieces:
+    """The same bytes in pieces of at least `least` bytes, since each piece costs a system call."""
+    waiting: list[bytes] = []
+    size = 0
+    async with aclosing(body):
+        async for piece in body:
+            waiting.append(piece)
+            size += len(piece)
+            if size >= least:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    yield b"".join(waiting)
