@@ -16,14 +16,12 @@ from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
+from comptoir.store.event_loop import SLICE, Slices, SliceScheduler, cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import Session, run_portion, run_query
-from comptoir.store.protocol import Patience
 from comptoir.store.refusals import too_many_reads, too_slow
-from comptoir.store.snapshot import SLICE_CHARACTERS
-from comptoir.store.tasks import give_up
-from comptoir.store.turns import SLICE, Slices, Turns
+from comptoir.store.store import SLICE_CHARACTERS, Patience
 
 FETCHED = 8 * SLICE
 """Records of a page that one statement reads."""
@@ -99,12 +97,12 @@ class Reader:
     """Reads on the connections of a pool; `seconds` limits a statement."""
 
     def __init__(
-        self, pool: ReadPool, statements: ReadStatements, turns: Turns, seconds: float
+        self, pool: ReadPool, statements: ReadStatements, scheduler: SliceScheduler, seconds: float
     ) -> None:
         self._pool = pool
         self._slow = pool.slow
         self.statements = statements
-        self.turns = turns
+        self.scheduler = scheduler
         self.seconds = seconds
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
@@ -134,7 +132,7 @@ class Reader:
             return work.result() if work.done() else await patience(work)
         finally:
             if not work.done():
-                await give_up(work)
+                await cancel_and_wait(work)
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may be slow; raises as `rows` does."""
@@ -172,7 +170,7 @@ class Reader:
                 continue
             if rows:
                 plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
-            async with aclosing(self.turns.sliced(rows)) as slices:
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
             if is_last:

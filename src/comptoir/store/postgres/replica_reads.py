@@ -23,6 +23,7 @@ from comptoir.errors import OperatorError, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
+from comptoir.store.event_loop import Slices
 from comptoir.store.postgres.connection import Connection, check_server, connect
 from comptoir.store.postgres.faults import (
     FAULTS,
@@ -34,9 +35,7 @@ from comptoir.store.postgres.faults import (
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.session import run_query
-from comptoir.store.protocol import Noted, Patience
-from comptoir.store.reads import Searched, StatementReads
-from comptoir.store.turns import Slices
+from comptoir.store.store import Noted, NoteSearch, Patience, Reads
 from comptoir.store.urls import shown
 
 REACH_SECONDS = 1.0
@@ -286,7 +285,7 @@ class ReplicaReader(Reader):
     """
 
     def __init__(self, replica: Replica, primary: Reader, company: Company, seen: int) -> None:
-        super().__init__(replica.pool, primary.statements, primary.turns, primary.seconds)
+        super().__init__(replica.pool, primary.statements, primary.scheduler, primary.seconds)
         self._replica = replica
         self._company = company
         self.seen = seen
@@ -324,7 +323,7 @@ class FallbackReader:
         self._noted = noted
         self._uses_replica = True
         self._has_served = False
-        self.turns = primary.turns
+        self.scheduler = primary.scheduler
 
     def require(self, number: int) -> None:
         """Read the company's state after its change with this number from now on."""
@@ -381,11 +380,13 @@ class FallbackReader:
             self._noted(SERVED)
 
 
-class ReplicaReads(StatementReads):
+class ReplicaReads(Reads):
     """The reads of one request that the replica may serve."""
 
-    def __init__(self, statements: Statements, reader: FallbackReader, searched: Searched) -> None:
-        super().__init__(statements, reader, searched)
+    def __init__(
+        self, statements: Statements, reader: FallbackReader, note_search: NoteSearch
+    ) -> None:
+        super().__init__(statements, reader, note_search)
         self._fallback = reader
 
     @override

@@ -12,7 +12,7 @@ from comptoir.plan.read import Row
 from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement, Value
 from comptoir.store.postgres.connection import Connection, close
 from comptoir.store.postgres.faults import FAULTS, refusal_of
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 FETCHED = 50
 """Rows of one fetch by `run_portion`."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
 import asyncpg
@@ -16,7 +16,7 @@ from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
 from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
-from comptoir.store.condition import Condition
+from comptoir.store.event_loop import SliceScheduler
 from comptoir.store.postgres.connection import CLOSING_SECONDS, Connection, Pool, connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.postgres.migration import check_database
@@ -31,13 +31,12 @@ from comptoir.store.postgres.replica_reads import (
     system_of,
 )
 from comptoir.store.postgres.session import postgres_snapshot
-from comptoir.store.postgres.writer import Transactions, Writer
-from comptoir.store.protocol import Noted, Reads, Renewed
+from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.schema import SchemaState, check_state
-from comptoir.store.store import StatementStore
-from comptoir.store.turns import Turns
+from comptoir.store.store import Noted, Reads, Renewed, SnapshotConnection, Store
 from comptoir.store.urls import shown
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
 """Limit of a statement without a limit of its own, so that a server that hangs is noticed."""
@@ -67,8 +66,8 @@ statement read a company, every host would report a failure, and a proxy would e
 _log = logging.getLogger(__name__)
 
 
-class PostgresStore(StatementStore):
-    """Implements `Store` on a PostgreSQL database, within one running event loop.
+class PostgresStore(Store):
+    """A store on a PostgreSQL database, within one running event loop.
 
     Connections are opened when they are needed, so the server may start after the service.
     """
@@ -86,24 +85,24 @@ class PostgresStore(StatementStore):
             checked, reading, settings.connect_seconds, most_waiting=settings.queued_scans
         )
         self._writes = Pool(checked, writing, settings.connect_seconds)
-        self._pool_reader = Reader(self._reads, statements.reads, Turns(), settings.scan_seconds)
+        self._pool_reader = Reader(
+            self._reads, statements.reads, SliceScheduler(), settings.scan_seconds
+        )
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
-        condition = Condition()
-        self.watermarks = Watermarks()
+        condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
             self._writes,
             statements,
             condition,
-            self.watermarks,
+            watermarks,
             lock_seconds=settings.lock_seconds,
         )
-        self._pool_writer = Writer(transactions, settings.queued_writes)
-        patient = partial(connecting, command_seconds=LONGEST_SECONDS)
-        self._statistics = Statistics(patient)
-        open_snapshot = partial(postgres_snapshot, patient)
-        super().__init__(statements, self._pool_reader, self._pool_writer, open_snapshot, condition)
+        self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
+        self._connect_patiently = partial(connecting, command_seconds=LONGEST_SECONDS)
+        self._statistics = Statistics(self._connect_patiently)
+        super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
@@ -112,7 +111,11 @@ class PostgresStore(StatementStore):
         primary = self._pool_reader
         replica = ReplicaReader(self._replica, primary, company, seen)
         reader = FallbackReader(replica, primary, partial(self._confirm, company), self._noted)
-        return ReplicaReads(self._statements, reader, self._following.searched)
+        return ReplicaReads(self._statements, reader, self._indexing.note_search)
+
+    @override
+    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
+        return postgres_snapshot(self._connect_patiently)
 
     async def _confirm(self, company: Company) -> None:
         """Raise `Renewed` unless the primary has a company under the same incarnation."""
@@ -148,7 +151,7 @@ class PostgresStore(StatementStore):
     async def close(self) -> None:
         # units of indexing end with the writer, which waits for none if the database hangs
         await asyncio.gather(
-            self._following.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:

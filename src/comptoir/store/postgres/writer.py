@@ -8,17 +8,12 @@ during COMMIT, the change log shows on another connection whether the transactio
 import asyncio
 import random
 from collections import deque
-from collections.abc import Sequence
-from typing import TypeVar
 
 import asyncpg
+from typing_extensions import override
 
 from comptoir.errors import DATABASE_UNREACHABLE, UNAVAILABLE, Refusal
-from comptoir.plan.write import WritePlan
 from comptoir.sql.statements import Statements
-from comptoir.store import submission
-from comptoir.store.ahead import read_ahead
-from comptoir.store.condition import Condition
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import (
@@ -31,9 +26,11 @@ from comptoir.store.postgres.faults import (
     violated_constraint,
 )
 from comptoir.store.postgres.session import Session, roll_back
+from comptoir.store.prefetch import prefetch
 from comptoir.store.refusals import duplicate
-from comptoir.store.submission import Job, Submissions, UnitFactory
+from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition, Job, Writer
 
 ATTEMPTS = 5
 """Attempts at a transaction that conflicts with others."""
@@ -42,8 +39,6 @@ JITTER_SECONDS = 0.02
 """The random pause before attempt n, counted from 0, is up to this times two to the power n."""
 
 _CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
-
-T = TypeVar("T")
 
 
 class _InDoubt(Exception):  # noqa: N818 - the transaction may have been committed
@@ -62,28 +57,18 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
         self.fault = fault
 
 
-class Writer:
+class PostgresWriter(Writer):
     """Queues units of work by company, and runs the queue of each company in a task."""
 
     def __init__(self, transactions: "Transactions", most_waiting: int) -> None:
+        super().__init__(most_waiting)
         self._transactions = transactions
         self._queues: dict[str, deque[Job]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._submissions = Submissions(self._accept, most_waiting)
 
-    async def submit(
-        self,
-        company_id: str,
-        factory: UnitFactory[T],
-        *,
-        alone: bool = False,
-        plans: Sequence[WritePlan] = (),
-    ) -> T:
-        """Run a unit of work as `Submissions.submit` does."""
-        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
-
-    async def give_way(self, _: float) -> None:
-        """Let other processes write: the next in line for a company's lock gets it."""
+    @override
+    async def give_way(self, seconds: float) -> None:
+        # a transaction that waits for the company's lock is next
         await asyncio.sleep(0)
 
     async def stop(self, seconds: float) -> None:
@@ -94,7 +79,8 @@ class Writer:
                 task.cancel()
             await asyncio.gather(*late)
 
-    def _accept(self, job: Job) -> None:
+    @override
+    def _enqueue(self, job: Job) -> None:
         queue = self._queues.get(job.company_id)
         if queue is not None:
             queue.append(job)
@@ -109,7 +95,7 @@ class Writer:
         queue = self._queues[company_id]
         while queue:
             jobs = [queue.popleft()]
-            while queue and len(jobs) < submission.GROUP and not (jobs[0].alone or queue[0].alone):
+            while queue and len(jobs) < self.GROUP and not (jobs[0].alone or queue[0].alone):
                 jobs.append(queue.popleft())
             try:
                 await self._commit(jobs)
@@ -123,7 +109,7 @@ class Writer:
                         "Read the record before you send the write again.",
                         headers={"Retry-After": "5"},
                     )
-            self._submissions.tell(jobs)
+            self._finish(jobs)
         del self._queues[company_id]
 
     async def _commit(self, jobs: list[Job]) -> None:
@@ -203,7 +189,7 @@ class Transactions:
         else:
             raise refusal_of(conflict) from conflict
         await self._resolve(in_doubt)
-        self._condition.stored(in_doubt.ledger)
+        self._condition.committed(in_doubt.ledger)
         return None
 
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
@@ -217,13 +203,12 @@ class Transactions:
         ledger = await self._open_ledger(session, jobs[0].company_id)
         plans = [plan for job in jobs for plan in job.plans]
         if len(plans) > 1:
-            known, statements = ledger.known, self._statements
-            await session.drive(read_ahead(ledger.company_id, plans, statements, known))
+            await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
         for job in jobs:
             job.fault = None
-            mark = ledger.mark()
+            unit = UnitOfWork(self._statements, ledger)
             try:
-                job.result = await session.drive(job.factory(ledger))
+                job.result = await session.drive(job.work(unit))
             except FAULTS:
                 raise
             except Exception as fault:  # noqa: BLE001 - it is the outcome of this unit
@@ -232,7 +217,7 @@ class Transactions:
                     await roll_back(connection)
                     return fault
                 job.fault = fault
-                ledger.rewind(mark)
+                unit.roll_back()
         for statement in ledger.closing(self._statements.service):
             await session.run(statement)
         await session.flush()
@@ -242,7 +227,7 @@ class Transactions:
             if is_unanswered(fault):
                 raise _InDoubt(ledger) from fault
             raise
-        self._condition.stored(ledger)
+        self._condition.committed(ledger)
         ledger.acknowledge()
         return None
 
