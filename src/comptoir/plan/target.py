@@ -23,7 +23,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.messages import suggestion
-from comptoir.plan.read import EVERYTHING, Computed, PagePlan, Row, Within, default_order
+from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
@@ -357,18 +357,10 @@ def _one(
 ) -> Search:
     row = None
     if within is not None:
-        order = default_order(entity_set)
         company = place.company if entity_set.per_company else None
-        rows = yield PagePlan(
-            entity_set,
-            company,
-            EVERYTHING,
-            order,
-            None,
-            1,
-            within=(*within, *key),
-            computed=computed,
-        )
+        bounds = Bounds(company, within=(*within, *key))
+        pipeline, values = list_pipeline(entity_set, computed)
+        rows = yield PagePlan(pipeline, bounds, 1, values)
         row = rows[0] if rows else None
     if row is None and key:
         raise no_record(entity_set, ", ".join(str(value) for _, value in key))

@@ -3,8 +3,7 @@
 from comptoir.auth import Scope
 from comptoir.config import Settings
 from comptoir.metadata.abilities import Abilities
-from comptoir.plan.apply.aggregates import methods_of
-from comptoir.plan.apply.binder import TRANSFORMATIONS
+from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.functions import SUPPORTED
 
 

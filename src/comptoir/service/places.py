@@ -19,9 +19,11 @@ async def row_of(context: Context, computed: Computed = ()) -> Row | None:
     Raises `Refusal` (404) when the path gives a key that no record has.
     """
     sought = sought_by(context)
+    if computed and not isinstance(sought, Place):
+        sought = Place(context.target, context.company)
     if isinstance(sought, Place):
         return await _search(context, find(sought, computed))
-    plan = RecordPlan(context.entity_set, context.company, sought, computed)
+    plan = RecordPlan(context.entity_set, context.company, sought)
     row = await context.reads.record(plan, context.request.patience)
     if row is None:
         raise no_record(context.entity_set, sought)

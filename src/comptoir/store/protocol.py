@@ -7,7 +7,6 @@ from typing import Protocol, TypeVar
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.errors import UNAVAILABLE, Refusal
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Statement
@@ -51,10 +50,10 @@ class Reads(Protocol):
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         """One record, None when there is none."""
 
-    def page(self, plan: PagePlan | PipelinePlan, patience: Patience = unlimited) -> Slices:
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
 
-    async def count(self, plan: CountPlan | PipelineCount, patience: Patience = unlimited) -> int:
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
 
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:

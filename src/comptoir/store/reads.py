@@ -8,7 +8,6 @@ from typing_extensions import override
 
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
@@ -18,9 +17,6 @@ from comptoir.store.turns import Slices, Turns
 
 Searched = Callable[[Company, EntitySet], Awaitable[None]]
 """Takes note of a search, before it is run."""
-
-
-_Searching = PagePlan | CountPlan | PipelinePlan | PipelineCount
 
 
 class Reading(Protocol):
@@ -51,17 +47,14 @@ class StatementReads(Reads):
 
     @override
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
-        query = self._statements.reads.record(plan)
-        rows = await (
-            self._reader.rows(query, patience) if query.costly else self._reader.lookup(query)
-        )
+        rows = await self._reader.lookup(self._statements.reads.record(plan))
         return rows[0] if rows else None
 
     @override
-    def page(self, plan: PagePlan | PipelinePlan, patience: Patience = unlimited) -> Slices:
-        if isinstance(plan, PipelinePlan):
-            return self._results(plan, patience)
-        if plan.searches:
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
+        if plan.pipeline.is_applied:
+            return self._result(plan, patience)
+        if plan.pipeline.searches:
             return self._search(plan, patience)
         return self._reader.page(plan, patience)
 
@@ -72,30 +65,26 @@ class StatementReads(Reads):
                 yield rows
 
     @override
-    async def count(self, plan: CountPlan | PipelineCount, patience: Patience = unlimited) -> int:
-        if isinstance(plan, PipelineCount):
-            query = self._statements.pipelines.count(plan)
-        else:
-            query = self._statements.reads.count(plan)
-        rows = await self._found(plan, query, patience)
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+        rows = await self._found(plan, self._statements.reads.count(plan), patience)
         return int(rows[0][0])
 
-    async def _results(self, plan: PipelinePlan, patience: Patience) -> Slices:
-        # all at once: each slice would compute the whole result
-        rows = await self._found(plan, self._statements.pipelines.page(plan), patience)
+    async def _result(self, plan: PagePlan, patience: Patience) -> Slices:
+        # each slice would compute the whole result of `$apply`
+        rows = await self._found(plan, self._statements.reads.page(plan), patience)
         async with aclosing(self._reader.turns.sliced(rows)) as slices:
             async for some in slices:
                 yield some
 
     @override
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
-        return await self._found(plan.page, self._statements.related.rows(plan), patience)
+        return await self._found(plan.page, self._statements.reads.related(plan), patience)
 
     @override
     async def related_counts(
         self, plan: RelatedPlan, patience: Patience = unlimited
     ) -> dict[Stored, int]:
-        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
+        rows = await self._found(plan.page, self._statements.reads.related_counts(plan), patience)
         return {value: int(count) for value, count in rows}
 
     @override
@@ -119,15 +108,17 @@ class StatementReads(Reads):
         rows = await self._reader.rows(query, patience)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def _found(self, plan: _Searching, query: Query, patience: Patience) -> list[Row]:
-        if not plan.searches:
+    async def _found(
+        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+    ) -> list[Row]:
+        if not plan.pipeline.searches:
             return await self._reader.rows(query, patience)
         await self._note_search(plan)
         return await self._reader.long_rows(query, patience)
 
-    async def _note_search(self, plan: _Searching) -> None:
-        if plan.company is not None:
-            await self._searched(plan.company, plan.entity_set)
+    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+        if plan.bounds.company is not None:
+            await self._searched(plan.bounds.company, plan.pipeline.entity_set)
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))

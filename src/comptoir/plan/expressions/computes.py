@@ -54,9 +54,9 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         computed.append(
             ComputedProperty(
                 item.alias,
-                typed.value,
                 typed.edm_type,
                 typed.nullable,
+                typed.value,
                 print_expression(node),
                 tuple(binder.slots.values),
             )

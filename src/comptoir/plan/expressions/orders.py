@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from comptoir.edm.types import Text
+from comptoir.edm.types import Stored, Text
 from comptoir.plan.bound import Field
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.binder import Binder
@@ -12,7 +12,7 @@ from comptoir.plan.expressions.keeping import kept
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths
 from comptoir.plan.expressions.terms import name_of
 from comptoir.plan.faults import ORDERBY, misused, unsupported
-from comptoir.plan.read import Order, OrderKey, OrderTerm, default_order
+from comptoir.plan.read import NamedValue, Order, OrderKey, default_order
 from comptoir.request.expression import parse_orderby, print_expression
 from comptoir.request.expression.tree import Node, Path, walk
 
@@ -33,7 +33,9 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
     model, entity_set = binding.model, binding.entity_set
     characters = 0.0
     names = computed_names(binding.computed)
-    keys: dict[object, OrderKey | OrderTerm] = {}
+    keys: dict[object, OrderKey] = {}
+    expressions: list[NamedValue] = []
+    slots: tuple[Stored, ...] = ()
     for item in parse_orderby(text, binding.limits, ORDERBY):
         node = binding.resolve_aliases(item.expression, text)
         binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
@@ -48,17 +50,17 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
-        key: OrderKey | OrderTerm = OrderTerm(
-            value, is_text, typed.nullable, item.descending, values
-        )
-        if isinstance(value, Field) and value.name in entity_set.type.by_name:
-            key = OrderKey(value.name, item.descending)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
             message = f"there are more than {MOST_KEYS} keys. Sort by fewer."
             raise misused(ORDERBY, item.position, message)
-        keys[value, values] = key
+        # no property has such a name
+        name = value.name if isinstance(value, Field) else f"#{len(keys)}"
+        if not isinstance(value, Field):
+            expressions.append(NamedValue(name, value, len(slots)))
+            slots += values
+        keys[value, values] = OrderKey(name, is_text, item.descending, typed.nullable)
         lengths = Lengths(model, ORDERBY, values, binding.computed)
         longest = lengths.longest(value, item.position)
         characters += longest if is_text else 0
@@ -67,7 +69,10 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             shown = print_expression(node)[:60]
             construct = f"sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
             raise unsupported(ORDERBY, item.position, construct)
-    return default_order(entity_set, tuple(keys.values()))
+    found = tuple(keys.values())
+    if all(each.name != entity_set.type.key for each in found):
+        found += default_order(entity_set).keys
+    return Order(found, tuple(expressions), slots)
 
 
 def names_one(names: Collection[str], expression: Node) -> bool:
