@@ -130,7 +130,7 @@ class Settings:
     stall_seconds: float = field(
         default=60.0,
         metadata=_help(
-            "How long a client may take nothing of an answer before its connection is closed."
+            "How long a client may read nothing of a response before its connection is closed."
         ),
     )
     page_size: int = field(

@@ -11,7 +11,7 @@ import asyncpg
 from sqlalchemy import Boolean, ColumnElement, Select, select, union_all
 
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Slot
+from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL

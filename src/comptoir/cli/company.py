@@ -24,7 +24,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
-from comptoir.plan.bound import Comparison, Field, Slot
+from comptoir.plan.expressions.nodes import Comparison, Field, Slot
 from comptoir.plan.read import (
     Bounds,
     Keyset,

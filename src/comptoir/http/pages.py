@@ -13,7 +13,7 @@ from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.response import error_response
-from comptoir.service.abilities import abilities
+from comptoir.service.descriptions import abilities
 from comptoir.store.protocol import Store
 
 

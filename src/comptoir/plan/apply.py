@@ -8,17 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal
-from comptoir.plan.bound import Field, Junction, Value
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
-from comptoir.plan.expressions.filters import bind_condition
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
-from comptoir.plan.expressions.orders import names_one, unlimited
-from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.expressions.terms import name_of
-from comptoir.plan.expressions.typed import Typed, typed_property
+from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
+from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
+from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import (
@@ -104,7 +101,7 @@ class PipelineBinder:
         self._set = binding.entity_set
         self._slots = Slots()
         self._steps: list[Step] = []
-        self._names: dict[str, Typed] = {}
+        self._names: dict[str, TypedValue] = {}
         self._lengths: dict[str, float] = {}
         self._is_aggregated = False
         self._searches = False
@@ -198,7 +195,7 @@ class PipelineBinder:
 
     def _compute(self, items: Sequence[ComputeItem]) -> None:
         values: list[NamedValue] = []
-        names: dict[str, Typed] = {}
+        names: dict[str, TypedValue] = {}
         lengths: dict[str, float] = {}
         for item in items:
             self._check_name(item.alias, item.position)
@@ -260,7 +257,7 @@ class PipelineBinder:
                 raise self._misplaced(each)
             self.bind([each])
 
-    def _key(self, path: Path) -> tuple[str, Typed]:
+    def _key(self, path: Path) -> tuple[str, TypedValue]:
         self._refuse_many(path)
         self._refuse_unlimited(path, "grouping by")
         typed = self._binder().value(path)
@@ -268,7 +265,7 @@ class PipelineBinder:
             raise unsupported(self.option, path.position, f"grouping by the record {name_of(path)}")
         return "/".join([each for each in path.segments if "." not in each]), typed
 
-    def _regroup(self, keys: Mapping[str, Typed], node: AggregateInto | None) -> None:
+    def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
         """Replace the rows by one for each group, with the aggregates that `node` asks for."""
         aggregations: list[Aggregation] = []
         lengths = {name: self._length(typed.value, 0) for name, typed in keys.items()}
@@ -298,7 +295,7 @@ class PipelineBinder:
 
     def _aggregation(
         self, item: Aggregate, expression: Node | None, *, is_grouped: bool
-    ) -> tuple[Aggregation, Typed]:
+    ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
         if expression is None:
             return self._aggregated(item, "count", None, COUNT, nullable=False)
@@ -335,7 +332,7 @@ class PipelineBinder:
         result: PrimitiveType,
         *,
         nullable: bool,
-    ) -> tuple[Aggregation, Typed]:
+    ) -> tuple[Aggregation, TypedValue]:
         typed = typed_property(Field(item.alias), result, nullable=nullable)
         return Aggregation(item.alias, function, operand), typed
 
@@ -412,11 +409,11 @@ def _heads(names: Iterable[str]) -> set[str]:
     return {name.partition("/")[0] for name in names}
 
 
-def _column(name: str, typed: Typed) -> Typed:
+def _column(name: str, typed: TypedValue) -> TypedValue:
     return typed_property(Field(name), typed.edm_type, nullable=typed.nullable)
 
 
-def _order_key(name: str, typed: Typed, *, descending: bool = False) -> OrderKey:
+def _order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
     is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
     return OrderKey(name, is_text, descending, typed.nullable)
 

@@ -10,12 +10,10 @@ from comptoir.edm.model import Company
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.plan.apply import PipelineBinder
-from comptoir.plan.bound import looks_elsewhere
 from comptoir.plan.expressions.binding_context import BindingContext
-from comptoir.plan.expressions.orders import bind_orderby
-from comptoir.plan.expressions.slots import NOW
-from comptoir.plan.expressions.templates import dated, filter_where
-from comptoir.plan.faults import FILTER, ORDERBY
+from comptoir.plan.expressions.nodes import NOW, reads_other_records
+from comptoir.plan.expressions.options import FILTER, ORDERBY, bind_orderby
+from comptoir.plan.expressions.templates import filter_where, with_time
 from comptoir.plan.read import (
     EVERYTHING,
     Bounds,
@@ -65,10 +63,10 @@ class Page(msgspec.Struct, frozen=True):
         return _query(self.binding, self.options, self.plan.bounds)
 
     @property
-    def looks_elsewhere(self) -> bool:
+    def reads_other_records(self) -> bool:
         """Whether other records, or the time, decide which records are on the page."""
         return bool(self.now) or any(
-            isinstance(each, Filter) and looks_elsewhere(each.condition)
+            isinstance(each, Filter) and reads_other_records(each.condition)
             for each in self.plan.pipeline.transformations
         )
 
@@ -113,7 +111,7 @@ def bind_page(
         size = limit = max(options.top - earlier, 0)
     if NOW in values:
         now = now or instant(datetime.now(UTC))
-        values = dated(values, now)
+        values = with_time(values, now)
     else:
         now = ""
     plan = PagePlan(pipeline, bounds, limit, values, keyset, skip)
@@ -135,7 +133,7 @@ def computed_now(computed: Computed) -> Computed:
 
 
 def _at_present(values: tuple[Stored, ...]) -> tuple[Stored, ...]:
-    return dated(values, instant(datetime.now(UTC))) if NOW in values else values
+    return with_time(values, instant(datetime.now(UTC))) if NOW in values else values
 
 
 def _bind(binding: BindingContext, options: QueryOptions) -> _Bound:

@@ -10,7 +10,7 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.bound import Condition, Slot, Value
+from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
 
 Row = tuple[Stored, ...]

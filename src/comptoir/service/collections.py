@@ -24,7 +24,6 @@ from comptoir.service.context import (
     record_writer,
 )
 from comptoir.service.deltas import Deltas
-from comptoir.service.places import within_of
 from comptoir.service.views import Expander, Views, blocks_of, pieces_of
 from comptoir.store.turns import Slices
 
@@ -67,8 +66,8 @@ class Collections:
         return Response(200, headers, b"%d" % count)
 
     async def _bounds(self, context: Context) -> Bounds:
-        if context.target.hops:
-            within = await within_of(context)
+        if context.target.steps:
+            within = await context.within()
             if within is None:
                 return Bounds(context.company, keys=())
             return Bounds(context.company, within=within)

@@ -13,7 +13,7 @@ import msgspec
 
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import Page
 from comptoir.plan.read import PagePlan, Row, all_records
 from comptoir.plan.tokens import Delta, decode_delta, encode_delta, expired_delta, invalid_delta
@@ -42,17 +42,17 @@ class Deltas:
 
         The change log of one set does not show when other records change the result.
         """
-        tracked = _is_logged(context.entity_set) and not page.looks_elsewhere
+        tracked = _is_logged(context.entity_set) and not page.reads_other_records
         if not tracked or not _TRACKED.issuperset(context.options.given):
             return None
-        position = await context.reads.position(context.under())
+        position = await context.reads.position(context.required_company())
         return Delta(position, None, time_ns())
 
     async def given(self, context: Context, token: str, page: Page) -> Delta:
         """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
         if not _is_logged(context.entity_set):
             raise invalid_delta()
-        company = context.under()
+        company = context.required_company()
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
         delta = decode_delta(token, _query(page), company, oldest=oldest)
         position = await context.reads.position(company, at_least=delta.known)
@@ -62,7 +62,7 @@ class Deltas:
 
     def token(self, context: Context, page: Page, delta: Delta) -> str:
         """The token with which a client follows a delta."""
-        return encode_delta(_query(page), context.under(), delta)
+        return encode_delta(_query(page), context.required_company(), delta)
 
     async def changes(
         self, context: Context, rows: RowWriter, page: Page, delta: Delta
@@ -70,10 +70,15 @@ class Deltas:
         """The records that have changed, and those that have left the collection."""
         request, until = context.request, delta.until
         if until is None:
-            until = await context.reads.position(context.under())
+            until = await context.reads.position(context.required_company())
         limit = min(page.size, CHANGES)
         changes = await context.reads.changes_of(
-            context.under(), context.entity_set, delta.since, until, limit + 1, request.patience
+            context.required_company(),
+            context.entity_set,
+            delta.since,
+            until,
+            limit + 1,
+            request.patience,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         writer = ChangesWriter(rows, self._base_url, context.company, context.records)

@@ -12,7 +12,7 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
 from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
-from comptoir.plan.expressions.computes import bind_compute
+from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.plan.select import bind_result_select, bind_select
 from comptoir.request.accept import Format
@@ -21,7 +21,6 @@ from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
 from comptoir.response.response import Pieces
-from comptoir.service.access import reads_of
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.store.protocol import Reads
 from comptoir.store.turns import Slices
@@ -309,7 +308,7 @@ class CompanyExpander:
         request = self._context.request
         if request.access is None or request.access.seen is not None:
             return self._context.reads
-        return reads_of(self._runtime.store, request.method, request.access, company)
+        return self._runtime.reads(request.method, request.access, company)
 
     async def _list(
         self, context: Context, expansion: Expansion, nested: Nested, room: int
@@ -320,7 +319,7 @@ class CompanyExpander:
         if expansion.inner:
             expander = RelatedExpander(self._runtime, context, records, expansion.inner)
         base_url, page = self._runtime.base_url, expansion.page
-        address = f"{base_url}/companies({context.under().id})/{expansion.segments}"
+        address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
         writer = PageWriter(records, base_url, context.company, page, address, query)
         blocks = blocks_of(context.reads.page(page.plan, context.request.patience), expander)

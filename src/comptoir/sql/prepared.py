@@ -21,7 +21,7 @@ from sqlalchemy.engine import Compiled, Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Slot
+from comptoir.plan.expressions.nodes import Slot
 
 SHAPES_KEPT = 2_000
 """How many compiled statements of a sort are kept; past that the oldest is dropped."""

@@ -27,8 +27,7 @@ from sqlalchemy.sql.elements import UnaryExpression
 from comptoir.edm.model import EntitySet, Model, NavigationProperty
 from comptoir.edm.types import Stored
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
-from comptoir.plan.bound import Field, Value
-from comptoir.plan.expressions.slots import padded
+from comptoir.plan.expressions.nodes import Field, Value, padded
 from comptoir.plan.read import (
     Bounds,
     Compute,

@@ -80,19 +80,19 @@ def read_ahead(
             current = known.get((plan.entity_set.name, (kind.key,), (plan.key,)))
             if current is not None:
                 record = dict(zip(kind.by_name, current[1:], strict=True))
-                referred.add_followed(plan.entity_set, record, plan.values.given)
+                referred.add_followed(plan.entity_set, record, plan.body.values)
     yield from referred.read(company_id, statements, known)
 
 
 def _want(plan: WritePlan, wanted: Wanted) -> None:
     """What the plan alone says that its unit looks up."""
     kind = plan.entity_set.type
-    is_new = isinstance(plan, CreatePlan) and plan.values.key_is_made
+    is_new = isinstance(plan, CreatePlan) and plan.body.key_is_generated
     if plan.key is not None and not is_new:
         wanted.add(plan.entity_set, (kind.key,), (plan.key,))
     if isinstance(plan, DeletePlan):
         return
-    given = plan.values.given
+    given = plan.body.values
     for rule in kind.unique:
         if given.keys() >= set(rule.properties):
             values = tuple(given[name] for name in rule.properties)

@@ -14,7 +14,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.plan.read import RecordPlan, Row
-from comptoir.plan.target import Place, find_record, no_record
+from comptoir.plan.target import RecordPath, record_not_found
 from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
 from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.sql.prepared import Statement
@@ -84,15 +84,15 @@ def _write(
 def _create(
     plan: CreatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
-    entity_set, kind, given = plan.entity_set, plan.entity_set.type, dict(plan.values.given)
+    entity_set, kind, given = plan.entity_set, plan.entity_set.type, dict(plan.body.values)
     existing: Row | None = None
-    if kind.key in given and not plan.values.key_is_made:
+    if kind.key in given and not plan.body.key_is_generated:
         sought = RecordPlan(entity_set, plan.company, given[kind.key])
         existing = yield from _record(sought, statements, ledger.known)
     if existing is not None:
         _check_create_guard(plan, existing, ledger.company)
-    if plan.values.fault is not None:
-        raise plan.values.fault
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
     if existing is not None:
         raise taken(entity_set, kind.key)
     for each in kind.properties:
@@ -123,9 +123,9 @@ def _update(
     plan: UpdatePlan, statements: Statements, ledger: Ledger
 ) -> Generator[Statement, list[Row], Written]:
     current = yield from _guarded(plan, statements, ledger)
-    if plan.values.fault is not None:
-        raise plan.values.fault
-    given = plan.values.given
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
+    given = plan.body.values
     row = yield from change(
         plan.entity_set, current, given, plan.by, statements, ledger, replaces=plan.replaces
     )
@@ -167,13 +167,13 @@ def _current(
     plan: UpdatePlan | DeletePlan, statements: Statements, known: Known
 ) -> Generator[Statement, list[Row], Row]:
     """The record as it stands in the transaction, wherever the path says that it is."""
-    if not isinstance(plan.sought, Place):
-        sought = RecordPlan(plan.entity_set, plan.company, plan.sought)
+    if not isinstance(plan.address, RecordPath):
+        sought = RecordPlan(plan.entity_set, plan.company, plan.address)
         current = yield from _record(sought, statements, known)
         if current is None:
-            raise no_record(plan.entity_set, plan.sought)
+            raise record_not_found(plan.entity_set, plan.address)
         return current
-    search = find_record(plan.sought)
+    search = plan.address.record()
     try:
         page = next(search)
         while True:

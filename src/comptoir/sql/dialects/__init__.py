@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Slot, Sought
+from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.prepared import Statement
 
@@ -44,7 +44,7 @@ class TextIndex(Protocol):
         """The statements that remove documents, by the texts that they were added with."""
 
     def candidates(
-        self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         """The numbers, from `first` to `last`, of documents that a search may find.
 

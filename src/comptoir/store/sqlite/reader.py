@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import aclosing
 from typing import TypeVar
 
-from comptoir.plan.expressions.functions import SHORT_LITERAL
+from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements

@@ -32,7 +32,7 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
-from comptoir.plan.expressions.wide_decimal import FINER, wide_text, wide_units
+from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.searches import fold
 from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression

@@ -2,7 +2,7 @@
 
 Connections register these functions (`functions.py` has their names). Whole numbers are integers,
 Decimals are integers of hundred-thousandths, wide decimals are texts
-(`plan/expressions/wide_decimal.py`). No argument is null.
+(`plan/expressions/types.py`). No argument is null.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
 from comptoir.edm.types import PrimitiveType, Stored, ValueFault
-from comptoir.plan.expressions.wide_decimal import (
+from comptoir.plan.expressions.types import (
     FINER,
     LARGEST,
     WIDE_SCALE,

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DAY, SECOND
-from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
+from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
 from comptoir.sql.dialects import LONGEST_TEXT
 from comptoir.sql.dialects.postgresql.routines.cases import cased, cases, ignorable
 from comptoir.sql.dialects.postgresql.routines.quoting import quoted
