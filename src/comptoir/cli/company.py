@@ -37,7 +37,7 @@ from comptoir.plan.read import (
 )
 from comptoir.plan.target import COMPANIES
 from comptoir.store.migrate import make_ready
-from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000

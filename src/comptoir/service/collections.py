@@ -25,7 +25,7 @@ from comptoir.service.context import (
 )
 from comptoir.service.deltas import Deltas
 from comptoir.service.views import Expander, Views, blocks_of, pieces_of
-from comptoir.store.turns import Slices
+from comptoir.store.event_loop import Slices
 
 
 class Collections:

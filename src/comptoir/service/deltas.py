@@ -21,8 +21,7 @@ from comptoir.request.options import continued
 from comptoir.response.collections import ChangesWriter, Removed, RowWriter
 from comptoir.response.response import Response
 from comptoir.service.context import Context, Runtime
-from comptoir.store.change import DELETE
-from comptoir.store.ledger import Change
+from comptoir.store.ledger import DELETE, Change
 
 CHANGES = 200
 """The most changes on a page: they are read and written without yielding to the event loop."""

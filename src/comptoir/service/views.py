@@ -22,8 +22,8 @@ from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
 from comptoir.response.response import Pieces
 from comptoir.service.context import Context, Runtime, record_writer
-from comptoir.store.protocol import Reads
-from comptoir.store.turns import Slices
+from comptoir.store.event_loop import Slices
+from comptoir.store.store import Reads
 
 BLOCK = 100
 """Records that are expanded at once."""

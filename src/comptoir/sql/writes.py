@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, and_, asc, delete, func, or_, select, update
 
-from comptoir.edm.model import EntitySet, Followed, Model, UniqueRule
-from comptoir.edm.types import Stored
+from comptoir.edm.model import EntitySet, Followed, KeyValues, Model, UniqueRule
+from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.dialects.postgresql.arrays import matching, staged_update
 from comptoir.sql.prepared import (
@@ -13,6 +13,7 @@ from comptoir.sql.prepared import (
     Kept,
     Prepared,
     Query,
+    Steps,
     constant,
     named,
     prepare,
@@ -73,14 +74,30 @@ class WriteStatements:
         """The highest value of a property, null without records: company."""
         return self._highest[(entity_set, name)]
 
+    def find(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+    ) -> Steps[dict[KeyValues, Row]]:
+        """Read the records that have some of the wanted values of these properties, by values."""
+        columns = [entity_set.type.column_of[name] for name in names]
+        found: dict[KeyValues, Row] = {}
+        for query in self.matches(company_id, entity_set, names, wanted):
+            rows = yield query
+            for row in rows:
+                found[tuple([row[column] for column in columns])] = row
+        return found
+
     def matches(
         self,
         company_id: str,
         entity_set: EntitySet,
         names: tuple[str, ...],
-        wanted: Sequence[tuple[Stored, ...]],
+        wanted: Sequence[KeyValues],
     ) -> Iterator[Query]:
-        """What finds the whole records that have some of the wanted values of these properties."""
+        """The statements of `find`, which return whole records."""
         if self._arrays and wanted:
             prepared = self._matches[(entity_set, names, 1)]
             arrays = list(zip(*wanted, strict=True))
