@@ -14,7 +14,7 @@ from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
 from comptoir.store.ledger import Change
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer.load import Loader, LoadReport
 from comptoir.transfer.source import FileSource
 

@@ -28,7 +28,7 @@ from comptoir.plan.expressions.nodes import Comparison, Field, Slot
 from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
 from comptoir.plan.target import COMPANIES
 from comptoir.store.migrate import make_ready
-from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000

@@ -15,7 +15,7 @@ from comptoir.response.records import Extra, Extras, Nested, RecordWriter
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.service.expanding import ROWS, Expander
 from comptoir.service.streaming import PIECE, Following, gathered
-from comptoir.store.protocol import Reads
+from comptoir.store.store import Reads
 
 BYTES = 4_000_000
 """The size at which the lists of one company end, together; links lead to the rest."""

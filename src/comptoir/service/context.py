@@ -22,7 +22,7 @@ from comptoir.request.headers import Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import Header, Response
-from comptoir.store.protocol import Patience, Reads, Store
+from comptoir.store.store import Patience, Reads, Store
 
 T = TypeVar("T")
 

@@ -22,8 +22,7 @@ from comptoir.response.collections import ChangesWriter, Removed
 from comptoir.response.records import RecordWriter
 from comptoir.response.response import Response
 from comptoir.service.context import Context, Runtime
-from comptoir.store.change import DELETE
-from comptoir.store.ledger import Change
+from comptoir.store.ledger import DELETE, Change
 
 CHANGES = 200
 """The most changes on a page: they are looked up and written in one turn."""

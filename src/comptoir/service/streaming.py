@@ -14,7 +14,7 @@ from comptoir.request.options import continued
 from comptoir.response.collections import CollectionWriter
 from comptoir.response.response import Header, Pieces, Response
 from comptoir.service.expanding import Expanding
-from comptoir.store.turns import Slices
+from comptoir.store.event_loop import Slices
 
 PIECE = 25
 """How many records with related ones are encoded in a turn of the event loop."""

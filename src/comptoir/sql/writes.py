@@ -4,14 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, asc, delete, func, select, update
 
-from comptoir.edm.model import EntitySet, Followed, Model, UniqueRule
-from comptoir.edm.types import Stored
+from comptoir.edm.model import EntitySet, Followed, KeyValues, Model, UniqueRule
+from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.prepared import (
     BLANK,
     Kept,
     Prepared,
     Query,
+    Steps,
     constant,
     named,
     prepare,
@@ -68,14 +69,30 @@ class WriteStatements:
         """The highest value of a property, null without records: company."""
         return self._highest[(entity_set, name)]
 
+    def find(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+    ) -> Steps[dict[KeyValues, Row]]:
+        """Read the records that have some of the wanted values of these properties, by values."""
+        columns = [entity_set.type.column_of[name] for name in names]
+        found: dict[KeyValues, Row] = {}
+        for query in self.matches(company_id, entity_set, names, wanted):
+            rows = yield query
+            for row in rows:
+                found[tuple([row[column] for column in columns])] = row
+        return found
+
     def matches(
         self,
         company_id: str,
         entity_set: EntitySet,
         names: tuple[str, ...],
-        wanted: Sequence[tuple[Stored, ...]],
+        wanted: Sequence[KeyValues],
     ) -> Iterator[Query]:
-        """What finds the whole records that have some of the wanted values of these properties."""
+        """The statements of `find`, which return whole records."""
         for rows, values in self._bulk.lookup_values(wanted):
             yield self._matches[(entity_set, names, rows)].query(company_id, *values)
 

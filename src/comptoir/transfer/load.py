@@ -11,8 +11,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
 from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.store.ahead import matching
-from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.store.store import MANY_ROWS, Store
 from comptoir.transfer import Progress
 from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
 from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
@@ -184,9 +183,8 @@ class Loader:
         self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[KeyValues | None]
     ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
-        unit = matching(
-            self._company.id, entity_set, rule.properties, wanted, self._store.statements
-        )
+        writes = self._store.statements.writes
+        unit = writes.find(self._company.id, entity_set, rule.properties, wanted)
         found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type

@@ -16,11 +16,11 @@ from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.protocol import Patience, unlimited
+from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
 from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import Portion, StatementStopped, drive, run_statement
-from comptoir.store.turns import SLICE, Slices, Turns
+from comptoir.store.store import Patience, unlimited
 
 STEPS = 500
 """Steps of the database's machine between two callbacks: some ten microseconds."""
@@ -64,7 +64,7 @@ class Reader:
         self._unhurried = unhurried
         self._statements = statements
         self._scans = scans
-        self.turns = Turns()
+        self.scheduler = SliceScheduler()
         # their hashes: two that have the same cost a thread, and the texts may be long
         self._slow: set[int] = set()
         self._loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ class Reader:
                 left -= size
                 skip = 0
                 seek = plan.seek_behind(rows[-1])
-                await self.turns.next()
+                await self.scheduler.yield_to_loop()
         while left > 0:
             rest = self._statements.page(plan.part(seek, left, skip))
             portion = Portion(CHARACTERS)
@@ -122,7 +122,7 @@ class Reader:
                 seek = plan.seek_behind(rows[-1])
             if portion.is_whole:
                 left = 0
-            async with aclosing(self.turns.sliced(rows)) as slices:
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
 
