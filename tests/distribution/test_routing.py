@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Kept, Prepared, Staging
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID

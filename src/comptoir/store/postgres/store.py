@@ -10,7 +10,7 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError, Refusal
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.statements import statements_of
 from comptoir.store.event_loop import SliceScheduler
 from comptoir.store.postgres.connection import connect
