@@ -149,9 +149,9 @@ class Reader:
 
     async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page in slices, between which the reader yields to the event loop."""
-        is_slow, fetched = plan.where.searches, FETCHED
+        is_slow, fetched = plan.pipeline.searches, FETCHED
         while plan.limit > 0:
-            part = plan if is_slow else plan.part(plan.seek, min(fetched, plan.limit), plan.skip)
+            part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
             query = self.statements.page(part)
             if not is_slow and self._slow.has(query):
                 is_slow = True
@@ -169,7 +169,7 @@ class Reader:
                 fetched = SLICE
                 continue
             if rows:
-                plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
+                plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
             async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some

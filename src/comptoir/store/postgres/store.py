@@ -13,7 +13,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.event_loop import SliceScheduler
