@@ -14,8 +14,8 @@ from comptoir.plan.expressions import types
 from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
-from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.dialects.postgresql import POSTGRESQL
+from comptoir.sql.dialects.sqlite import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases

@@ -13,7 +13,7 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.plan.read import Row
-from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.sqlite.connection import (
