@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, Refusal
-from comptoir.jsonvalue import Json, json_kind
+from comptoir.jsonvalue import Json, json_type
 from comptoir.request.headers import EntityTags, entity_tag
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
@@ -34,7 +34,7 @@ def parse_object(body: bytes) -> dict[str, Json]:
         raise Refusal(
             BAD_REQUEST,
             'The body must be a JSON object such as {"displayName": "…"}, '
-            f"but {json_kind(value)} was sent.",
+            f"but {json_type(value)} was sent.",
         )
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         _check_names(body)
@@ -76,7 +76,7 @@ def tag_within(body: bytes) -> EntityTags | None:
     name, sent = names[0], value[names[0]]
     tag = entity_tag(sent) if isinstance(sent, str) else None
     if tag is None:
-        was = repr(sent[:80]) if isinstance(sent, str) else json_kind(sent)
+        was = repr(sent[:80]) if isinstance(sent, str) else json_type(sent)
         raise Refusal(
             BAD_REQUEST,
             f'{name} must be an entity tag such as W/"…", but {was} was sent. '

@@ -50,8 +50,8 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Compute
     except ValueFault as fault:
         raise Refusal(
             BAD_REQUEST,
-            f"{rule.target}, which follows from {rule.source}, {fault} Send another "
-            f"{rule.source}, or send {rule.target} as well.",
+            f"{rule.target}, which follows from {rule.source}, {fault.problem}",
+            f"Send another {rule.source}, or send {rule.target} too.",
             target=rule.source,
         ) from None
 

@@ -6,7 +6,7 @@ from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 import msgspec
 
 from comptoir.edm.numbers import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
-from comptoir.edm.types import Stored, ValueFault
+from comptoir.edm.types import Stored, ValueFault, nul_fault
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
 from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
@@ -55,7 +55,7 @@ def bind_literal(literal: Literal, wanted: types.ExpressionType) -> Bound | None
     # a longer text than a property holds equals none of them, and is no fault in a filter
     if wanted is types.TEXT:
         if "\0" in literal.text:
-            raise ValueFault("holds a NUL character, which no text holds.")
+            raise nul_fault()
         return Bound(literal.text)
     finer = _FINER[wanted].search(literal.text) if wanted in _FINER else None
     stored = wanted.edm_type.from_text(literal.text)
@@ -85,8 +85,8 @@ def as_date(literal: Literal) -> Literal:
     day, _, time = moment.partition("T")
     if time != _MIDNIGHT or _FINER[types.DATE_TIME].search(literal.text):
         raise ValueFault(
-            "is compared with a date and has a time other than midnight UTC. Write the date "
-            f"alone: {literal.text.partition('T')[0]}."
+            "has a time other than midnight UTC and is compared with a date",
+            f"Write the date alone: {literal.text.partition('T')[0]}.",
         )
     return Literal("date", day, literal.position)
 
@@ -95,7 +95,7 @@ def _number(text: str, wanted: types.ExpressionType) -> Bound:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueFault("has an exponent of too many digits.") from None
+        raise ValueFault("has an exponent of too many digits", "Use a shorter exponent.") from None
     if number.is_nan():
         return Bound(None)
     if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
