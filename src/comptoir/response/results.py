@@ -11,7 +11,7 @@ from comptoir.edm.model import NAMESPACE, Company, EntitySet
 from comptoir.edm.types import Wire
 from comptoir.plan.apply.stages import ResultColumn
 from comptoir.plan.read import Row
-from comptoir.request.accept import Format
+from comptoir.request.headers import Format
 from comptoir.response.records import (
     FULL,
     NONE,

@@ -18,8 +18,7 @@ from comptoir.plan.pages import (
     bind_result_page,
 )
 from comptoir.plan.read import CountPlan, Row
-from comptoir.request.headers import names_protocol
-from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
+from comptoir.request.headers import NO_PREFERENCES, Preferences, names_protocol, preferences
 from comptoir.response.collections import CollectionWriter, RowWriter
 from comptoir.response.records import ADDRESS
 from comptoir.response.response import Response

@@ -10,7 +10,7 @@ import msgspec
 from comptoir.edm.types import Stored
 from comptoir.plan.expand import RelatedExpansion
 from comptoir.plan.read import RelatedPlan, Row
-from comptoir.request.accept import Format
+from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.records import Extra, Extras, Nested, RecordWriter
 from comptoir.service.context import Context, Runtime, record_writer

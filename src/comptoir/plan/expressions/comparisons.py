@@ -105,7 +105,7 @@ def _first(terms: Terms, left: Operand, computed: Sequence[Operand]) -> Typed:
     if (
         types.DATE in found
         and isinstance(left.node, Literal)
-        and left.node.kind == "datetimeoffset"
+        and left.node.type == "datetimeoffset"
     ):
         bound = terms.literal(left.node, types.DATE)
         if bound.stored is not None:
@@ -164,11 +164,11 @@ def as_type(typed: Typed, wanted: types.ExpressionType) -> Typed:
 
 def _waits(left: Node, right: Node) -> bool:
     """Whether of two literals the right one says what the left one is."""
-    return _is_null(left) or (isinstance(right, Literal) and right.kind == "duration")
+    return _is_null(left) or (isinstance(right, Literal) and right.type == "duration")
 
 
 def _is_null(node: Node) -> bool:
-    return isinstance(node, Literal) and node.kind == "null"
+    return isinstance(node, Literal) and node.type == "null"
 
 
 def _with_null(terms: Terms, operator: str, operand: Operand) -> Typed:
@@ -181,7 +181,7 @@ def _with_null(terms: Terms, operator: str, operand: Operand) -> Typed:
 
 
 def _with_literal(terms: Terms, operator: str, held: Typed, literal: Literal) -> Typed:
-    if held.type is types.BOOLEAN and literal.kind == "boolean" and operator in ("eq", "ne"):
+    if held.type is types.BOOLEAN and literal.type == "boolean" and operator in ("eq", "ne"):
         expected = (literal.text == "true") == (operator == "eq")
         if not held.nullable:
             return held if expected else Typed(negated(held.value), types.BOOLEAN)

@@ -13,8 +13,7 @@ from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.typed import Typed, typed_property
 from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.read import Computed, ComputedProperty
-from comptoir.request.compute import COMPUTE, parse_compute
-from comptoir.request.expression import print_expression
+from comptoir.request.expression import COMPUTE, parse_compute, print_expression
 
 COMPUTES_KEPT = 500
 """How many are kept: what was asked for before is not bound again."""

@@ -134,7 +134,7 @@ def _rounded(terms: Terms, node: Call, arguments: Sequence[Operand]) -> Typed:
 def _check_utc(terms: Terms, node: Call, argument: Operand) -> None:
     """Refuse a literal with an offset, since an instant is stored without its offset."""
     literal = argument.node
-    if not isinstance(literal, Literal) or literal.kind != "datetimeoffset":
+    if not isinstance(literal, Literal) or literal.type != "datetimeoffset":
         return
     if not literal.text.endswith("Z"):
         raise terms.misused(
@@ -180,7 +180,7 @@ def _matchespattern(
     pattern = arguments[1].node
     if not isinstance(pattern, Literal):
         raise terms.unsupported(pattern, "a pattern that is no literal in matchesPattern")
-    if pattern.kind == "string":
+    if pattern.type == "string":
         try:
             check_pattern(pattern.text)
         except PatternFault as fault:

@@ -9,7 +9,7 @@ from comptoir.edm.numbers import MOST_WHOLE, PRECISION, SCALE, WHOLE_DIGITS
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE, wide_text
-from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
+from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.tree import Literal
 
 # beyond every stored number, and within 64 bits, so that columns compare with it
@@ -17,7 +17,7 @@ _BEYOND = 4 * 10**PRECISION
 
 _MIDNIGHT = "00:00:00.000Z"
 
-_SPAN = QUOTED_SHAPES["duration"][1]
+_SPAN = QUOTED_FORMS["duration"][1]
 
 _BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
@@ -48,7 +48,7 @@ def bind_literal(literal: Literal, wanted: types.ExpressionType) -> Bound | None
         literal = as_duration(literal)
     elif wanted is types.DATE:
         literal = as_date(literal)
-    if literal.kind not in wanted.literals:
+    if literal.type not in wanted.literals:
         return None
     if wanted in types.NUMBERS:
         return _number(literal.text, wanted)
@@ -69,7 +69,7 @@ def as_duration(literal: Literal) -> Literal:
 
     Any other literal as it is (OData URL Conventions 4.01, section 5.1.1.14.1).
     """
-    if literal.kind != "string" or _SPAN.fullmatch(literal.text) is None:
+    if literal.type != "string" or _SPAN.fullmatch(literal.text) is None:
         return literal
     return Literal("duration", duration_text(literal.text), literal.position)
 
@@ -79,7 +79,7 @@ def as_date(literal: Literal) -> Literal:
 
     Some clients have one type for both. Raises `ValueFault` for another time of day.
     """
-    if literal.kind != "datetimeoffset":
+    if literal.type != "datetimeoffset":
         return literal
     moment = str(types.DATE_TIME.edm_type.from_text(literal.text))
     day, _, time = moment.partition("T")

@@ -67,7 +67,7 @@ class PairBinder:
         if path is None or not self._is_pair(path):
             return False
         name = path.segments[0]
-        if node.operator != "eq" or literal is None or literal.kind != "string":
+        if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._held:
             raise misused(

@@ -44,7 +44,7 @@ class Operand:
 def spanned(operand: Operand) -> Operand:
     """An operand where a text could only be a duration."""
     node = operand.node
-    if isinstance(node, Literal) and node.kind == "string":
+    if isinstance(node, Literal) and node.type == "string":
         return Operand(as_duration(node), operand.typed)
     return operand
 
@@ -71,9 +71,9 @@ class Terms:
         except ValueFault as fault:
             raise self.misused(node, f"the value {fault}") from None
         if bound is None:
-            held = types.TYPE_OF_LITERAL.get(node.kind)
+            held = types.TYPE_OF_LITERAL.get(node.type)
             if held is None:
-                raise self.unsupported(node, f"the {node.kind} literal {node.text[:40]!r}")
+                raise self.unsupported(node, f"the {node.type} literal {node.text[:40]!r}")
             raise self.misused(
                 node, f"{held.form} does not compare with {wanted.expected}. Write {wanted.form}."
             )
@@ -86,9 +86,9 @@ class Terms:
         node = operand.node
         if not isinstance(node, Literal):
             raise LookupError(f"{type(node).__name__} is bound to nothing")
-        wanted = types.TYPE_OF_LITERAL.get(node.kind)
+        wanted = types.TYPE_OF_LITERAL.get(node.type)
         if wanted is None:
-            raise self.unsupported(node, f"the {node.kind} literal {node.text[:40]!r}")
+            raise self.unsupported(node, f"the {node.type} literal {node.text[:40]!r}")
         if wanted is types.NULL:
             return Typed(Null(), types.NULL, nullable=True)
         if wanted is types.BOOLEAN:
