@@ -14,7 +14,7 @@ from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.response import error_response
 from comptoir.service.descriptions import abilities
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 
 
 def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> Starlette:

@@ -6,9 +6,8 @@ from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
-from comptoir.plan.apply.aggregates import methods_of
-from comptoir.plan.apply.binder import TRANSFORMATIONS
-from comptoir.plan.expressions.functions import SUPPORTED
+from comptoir.plan.apply import TRANSFORMATIONS, methods_of
+from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options

@@ -20,7 +20,7 @@ from comptoir.service.context import READING, Context, Request, Runtime, Verb, r
 from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import Records
 from comptoir.service.writes import AtomicGroup, Writes
-from comptoir.store.protocol import Renewed, Store
+from comptoir.store.store import Renewed, Store
 
 _WITHOUT_METADATA_LEVEL = frozenset({Resource.COUNT, Resource.VALUE, Resource.METADATA})
 """Plain text and `$metadata`, whose format does not depend on a metadata level in `Accept`."""

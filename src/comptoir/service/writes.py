@@ -38,8 +38,8 @@ from comptoir.response.records import opaque_tag
 from comptoir.response.response import Header, Response
 from comptoir.service.context import VIEWING, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
-from comptoir.store.change import Written
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
+from comptoir.store.writes import Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 _METHODS = ", ".join(_NAMES)
