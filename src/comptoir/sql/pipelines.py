@@ -168,7 +168,7 @@ class PipelineStatements:
         for each in stage.aggregations:
             arguments = [] if each.operand is None else [next(columns)]
             grouped[0, each.name] = expressions.call(each.function, arguments)
-        by = [expressions.call("group_freely", [each]) for each in keys] if is_filtered else keys
+        by = [expressions.call("unindexed", [each]) for each in keys] if is_filtered else keys
         scope.project(grouped, lambda statement: statement.group_by(*by) if by else statement)
 
 
