@@ -150,9 +150,9 @@ class Context(msgspec.Struct):
         contains a key that no record has.
         """
         address = self.address
-        if isinstance(address, RecordPath):
-            return await self._committed(address.lookup(computed))
-        plan = RecordPlan(self.entity_set, self.company, address, computed)
+        if computed or isinstance(address, RecordPath):
+            return await self._committed(RecordPath(self.target, self.company).lookup(computed))
+        plan = RecordPlan(self.entity_set, self.company, address)
         row = await self.reads.record(plan, self.request.patience)
         if row is None:
             raise record_not_found(self.entity_set, address)

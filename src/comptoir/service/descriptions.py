@@ -6,8 +6,7 @@ from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
-from comptoir.plan.apply.aggregates import methods_of
-from comptoir.plan.apply.binder import TRANSFORMATIONS
+from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.request.accept import media_type
 from comptoir.request.headers import speaks_401

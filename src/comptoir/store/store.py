@@ -17,7 +17,6 @@ from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
 from comptoir.edm.types import Stored
 from comptoir.errors import KEY_EXISTS, UNAVAILABLE, Refusal
-from comptoir.plan.apply.stages import PipelineCount, PipelinePlan
 from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.write import WritePlan
 from comptoir.sql.prepared import Prepared, Query, Steps
@@ -52,9 +51,6 @@ Noted = Callable[[str], None]
 
 NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
 """Receives the company and the set of a search before it runs."""
-
-Searching = PagePlan | CountPlan | PipelinePlan | PipelineCount
-"""The plans that may contain a search."""
 
 
 async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
@@ -123,17 +119,14 @@ class Reads:
 
     async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
         """One record, None if it does not exist."""
-        query = self._statements.reads.record(plan)
-        rows = await (
-            self._reader.rows(query, patience) if query.costly else self._reader.lookup(query)
-        )
+        rows = await self._reader.lookup(self._statements.reads.record(plan))
         return rows[0] if rows else None
 
-    def page(self, plan: PagePlan | PipelinePlan, patience: Patience = unlimited) -> Slices:
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
-        if isinstance(plan, PipelinePlan):
-            return self._results(plan, patience)
-        if plan.searches:
+        if plan.pipeline.is_applied:
+            return self._result(plan, patience)
+        if plan.pipeline.searches:
             return self._search(plan, patience)
         return self._reader.page(plan, patience)
 
@@ -143,31 +136,27 @@ class Reads:
             async for rows in slices:
                 yield rows
 
-    async def _results(self, plan: PipelinePlan, patience: Patience) -> Slices:
+    async def _result(self, plan: PagePlan, patience: Patience) -> Slices:
         # all rows at once, because each slice would compute the whole result
-        rows = await self._found(plan, self._statements.pipelines.page(plan), patience)
+        rows = await self._found(plan, self._statements.reads.page(plan), patience)
         async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
 
-    async def count(self, plan: CountPlan | PipelineCount, patience: Patience = unlimited) -> int:
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
-        if isinstance(plan, PipelineCount):
-            query = self._statements.pipelines.count(plan)
-        else:
-            query = self._statements.reads.count(plan)
-        rows = await self._found(plan, query, patience)
+        rows = await self._found(plan, self._statements.reads.count(plan), patience)
         return int(rows[0][0])
 
     async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
-        return await self._found(plan.page, self._statements.related.rows(plan), patience)
+        return await self._found(plan.page, self._statements.reads.related(plan), patience)
 
     async def related_counts(
         self, plan: RelatedPlan, patience: Patience = unlimited
     ) -> dict[Stored, int]:
         """The number of related records by the value that relates them; zeros are left out."""
-        rows = await self._found(plan.page, self._statements.related.counts(plan), patience)
+        rows = await self._found(plan.page, self._statements.reads.related_counts(plan), patience)
         return {value: int(count) for value, count in rows}
 
     async def position(self, company: Company, at_least: int = 0) -> int:
@@ -195,15 +184,17 @@ class Reads:
         rows = await self._reader.rows(query, patience)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
-    async def _found(self, plan: Searching, query: Query, patience: Patience) -> list[Row]:
-        if not plan.searches:
+    async def _found(
+        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+    ) -> list[Row]:
+        if not plan.pipeline.searches:
             return await self._reader.rows(query, patience)
         await self._note_search(plan)
         return await self._reader.long_rows(query, patience)
 
-    async def _note_search(self, plan: Searching) -> None:
-        if plan.company is not None:
-            await self._note(plan.company, plan.entity_set)
+    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+        if plan.bounds.company is not None:
+            await self._note(plan.bounds.company, plan.pipeline.entity_set)
 
     async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
         return await self._reader.lookup(prepared.query(*values))

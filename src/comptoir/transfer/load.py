@@ -10,7 +10,7 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.store import MANY_ROWS, Store
 from comptoir.transfer import Progress
 from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
@@ -168,8 +168,7 @@ class Loader:
             await asyncio.sleep(0)
 
     async def _holds_records(self, entity_set: EntitySet) -> bool:
-        order = default_order(entity_set)
-        first = PagePlan(entity_set, self._company, EVERYTHING, order, None, limit=1)
+        first = PagePlan(all_records(entity_set), Bounds(self._company), limit=1)
         return any([rows async for rows in self._store.page(first)])
 
     async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:

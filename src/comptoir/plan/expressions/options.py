@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from comptoir.edm.model import PairFilter
-from comptoir.edm.types import Text
+from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
@@ -18,9 +18,9 @@ from comptoir.plan.expressions.operands import TypedValue, described, typed_prop
 from comptoir.plan.read import (
     Computed,
     ComputedProperty,
+    NamedValue,
     Order,
     OrderKey,
-    OrderTerm,
     Where,
     default_order,
 )
@@ -75,7 +75,9 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
     model, entity_set = binding.model, binding.entity_set
     characters = 0.0
     names = computed_names(binding.computed)
-    keys: dict[object, OrderKey | OrderTerm] = {}
+    keys: dict[object, OrderKey] = {}
+    expressions: list[NamedValue] = []
+    slots: tuple[Stored, ...] = ()
     for item in parse_orderby(text, binding.limits, ORDERBY):
         node = binding.resolve_aliases(item.expression, text)
         binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
@@ -91,11 +93,6 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
-        key: OrderKey | OrderTerm = OrderTerm(
-            value, is_text, typed.nullable, item.descending, values
-        )
-        if isinstance(value, Field) and value.name in entity_set.type.by_name:
-            key = OrderKey(value.name, item.descending)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
@@ -107,7 +104,12 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
                 target=ORDERBY,
                 position=item.position,
             )
-        keys[value, values] = key
+        # no property has such a name
+        name = value.name if isinstance(value, Field) else f"#{len(keys)}"
+        if not isinstance(value, Field):
+            expressions.append(NamedValue(name, value, len(slots)))
+            slots += values
+        keys[value, values] = OrderKey(name, is_text, item.descending, typed.nullable)
         lengths = Lengths(model, ORDERBY, values, binding.computed)
         longest = lengths.longest(value, item.position)
         characters += longest if is_text else 0
@@ -116,7 +118,10 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             shown = print_expression(node)[:60]
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
             raise unsupported(construct, ORDERBY, item.position)
-    return default_order(entity_set, tuple(keys.values()))
+    order = tuple(keys.values())
+    if all(key.name != entity_set.type.key for key in order):
+        order += default_order(entity_set).keys
+    return Order(order, tuple(expressions), slots)
 
 
 @cached(COMPUTES_CACHED)
@@ -148,9 +153,9 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         computed.append(
             ComputedProperty(
                 item.alias,
-                typed.value,
                 typed.edm_type,
                 typed.nullable,
+                typed.value,
                 print_expression(node),
                 tuple(binder.slots.values),
             )

@@ -97,7 +97,7 @@ class NearReader:
                 async with aclosing(self._reader.page(plan, patience)) as slices:
                     async for rows in slices:
                         self._note_served()
-                        plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
+                        plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
                         yield rows
                 self._note_served()
                 return

@@ -110,11 +110,11 @@ class Reader:
 
     async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; between two slices others have their turn."""
-        seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow, fetched = plan.where.searches, FETCHED
+        keyset, left, skip = plan.keyset, plan.limit, plan.skip
+        slow, fetched = plan.pipeline.searches, FETCHED
         while left > 0 and not slow:
             size = min(fetched, left)
-            query = self.statements.page(plan.part(seek, size, skip))
+            query = self.statements.page(plan.part(keyset, size, skip))
             slow = self._slow.has(query)
             if slow:
                 break
@@ -130,20 +130,20 @@ class Reader:
             left -= len(rows)
             skip = 0
             if rows:
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
             async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
             if ends:
                 return
         while left > 0:
-            rest = self.statements.page(plan.part(seek, left, skip))
+            rest = self.statements.page(plan.part(keyset, left, skip))
             async with self._slow.place():
                 rows, is_whole = await self._portion(rest, patience)
             if rows:
                 left -= len(rows)
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
             if is_whole:
                 left = 0
             async with aclosing(self.scheduler.sliced(rows)) as slices:

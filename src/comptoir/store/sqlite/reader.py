@@ -98,11 +98,11 @@ class Reader:
 
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
         """
-        seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow = plan.where.searches
+        keyset, left, skip = plan.keyset, plan.limit, plan.skip
+        slow = plan.pipeline.searches
         while left > 0 and not slow:
             size = min(SLICE, left)
-            rows = self._within_budget(self._statements.page(plan.part(seek, size, skip)))
+            rows = self._within_budget(self._statements.page(plan.part(keyset, size, skip)))
             slow = rows is None or self._callbacks > SLOW
             if rows is not None:
                 yield rows
@@ -110,16 +110,16 @@ class Reader:
                     return
                 left -= size
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
                 await self.scheduler.yield_to_loop()
         while left > 0:
-            rest = self._statements.page(plan.part(seek, left, skip))
+            rest = self._statements.page(plan.part(keyset, left, skip))
             portion = Portion(CHARACTERS)
             rows = await patience(self._scans.run(rest, portion))
             if rows:
                 left -= len(rows)
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
             if portion.is_whole:
                 left = 0
             async with aclosing(self.scheduler.sliced(rows)) as slices:
