@@ -24,12 +24,9 @@ from comptoir.plan.write import (
     WritePlan,
 )
 from comptoir.refusals import unsupported
-from comptoir.request.access import TOKEN
-from comptoir.request.headers import entity_tags, names_protocol
-from comptoir.request.media import require_json
+from comptoir.request.headers import MINIMAL, TOKEN, entity_tags, names_protocol, preferences
 from comptoir.request.options import NO_OPTIONS
-from comptoir.request.payload import parse_object, tag_within
-from comptoir.request.preferences import MINIMAL, preferences
+from comptoir.request.payload import parse_object, require_json, tag_within
 from comptoir.request.repeatability import (
     FIRST_SENT,
     REQUEST_ID,

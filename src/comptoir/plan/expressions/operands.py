@@ -20,7 +20,7 @@ from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
 from comptoir.refusals import misused, unsupported
-from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
+from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -47,7 +47,7 @@ _BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
 _MIDNIGHT = "00:00:00.000Z"
 
-_DURATION = QUOTED_SHAPES["duration"][1]
+_DURATION = QUOTED_FORMS["duration"][1]
 
 _TOO_FINE = {
     types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),
@@ -163,9 +163,9 @@ class BoundOption:
         return TypedValue(self.slots.add(literal.stored), wanted)
 
     def _type_of(self, node: Literal) -> types.ExpressionType:
-        found = types.TYPE_OF_LITERAL.get(node.kind)
+        found = types.TYPE_OF_LITERAL.get(node.type)
         if found is None:
-            raise self.unsupported(node, f"The {node.kind} literal {quoted(node.text)}")
+            raise self.unsupported(node, f"The {node.type} literal {quoted(node.text)}")
         return found
 
     def _number(
@@ -216,7 +216,7 @@ def name_of(node: Node) -> str:
 def duration_operand(operand: Operand) -> Operand:
     """Return an operand that may be a duration, with a text in that form as a duration."""
     node = operand.node
-    if isinstance(node, Literal) and node.kind == "string":
+    if isinstance(node, Literal) and node.type == "string":
         return Operand(as_duration(node), operand.typed)
     return operand
 
@@ -226,7 +226,7 @@ def as_duration(literal: Literal) -> Literal:
 
     Since OData 4.01 a duration needs no prefix (URL Conventions, section 5.1.1.14.1).
     """
-    if literal.kind != "string" or _DURATION.fullmatch(literal.text) is None:
+    if literal.type != "string" or _DURATION.fullmatch(literal.text) is None:
         return literal
     return Literal("duration", duration_text(literal.text), literal.position)
 
@@ -236,7 +236,7 @@ def as_date(literal: Literal) -> Literal:
 
     Some clients have one type for both. Raises `ValueFault` for another time of day.
     """
-    if literal.kind != "datetimeoffset":
+    if literal.type != "datetimeoffset":
         return literal
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
@@ -256,7 +256,7 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
         literal = as_duration(literal)
     elif wanted is types.DATE:
         literal = as_date(literal)
-    if literal.kind not in wanted.literals:
+    if literal.type not in wanted.literals:
         return None
     if wanted in types.NUMBERS:
         return _number_value(literal.text, wanted)
