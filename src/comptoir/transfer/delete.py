@@ -53,7 +53,7 @@ async def delete_companies(store: Store, company_ids: Sequence[str], progress: P
 async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
     """Drop all rows of a company but its own, which is not there; the mark holds its id."""
     async with open_snapshot(store) as snapshot:
-        totals = {each: await snapshot.left(each, company_id) for each in snapshot.leftovers}
+        totals = {each: await snapshot.left(each, company_id) for each in snapshot.removals}
     for table, total in totals.items():
         done = 0
         step = CopyStep(company_id, mark, mark, empties=table)
