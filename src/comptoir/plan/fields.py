@@ -18,7 +18,14 @@ from comptoir.errors import Refusal
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.pages import Page, bind_page
 from comptoir.plan.read import Bounds, Column
-from comptoir.refusals import limit_exceeded, misused, past_value, unknown_name, unsupported
+from comptoir.refusals import (
+    given_twice,
+    limit_exceeded,
+    misused,
+    past_value,
+    unknown_name,
+    unsupported,
+)
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
@@ -241,7 +248,7 @@ class ExpandBinder:
             nested = refusal.target or ""
             if nested not in positions:
                 raise
-            raise within(refusal, nested, positions[nested]) from None
+            raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
         return Expansion(entity_set, item.kind, options, page, names, related)
 
@@ -278,7 +285,7 @@ def _by_name(
             if earlier is None or earlier.path == _STAR:
                 by_name[name] = item
             elif item.path != _STAR:
-                raise misused(EXPAND, item.position, f"{name} is expanded twice", "Write it once.")
+                raise given_twice(name, target=EXPAND, position=item.position)
     return by_name
 
 

@@ -127,7 +127,9 @@ AggregateFunction: TypeAlias = Literal[
     "sum_wide",
 ]
 
-StatementFunction: TypeAlias = Literal["as_number", "asked_of", "fold", "group_freely", "present"]
+StatementFunction: TypeAlias = Literal[
+    "as_number", "tied_to_row", "fold", "unindexed", "null_as_value"
+]
 """What statements need besides the functions that a plan calls."""
 
 FunctionName: TypeAlias = Literal[

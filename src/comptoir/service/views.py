@@ -20,8 +20,8 @@ from comptoir.plan.fields import (
 )
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.refusals import unsupported
-from comptoir.request.accept import Format
 from comptoir.request.expand import ExpandLimits, parse_expand
+from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter

@@ -112,7 +112,7 @@ def _first(option: BoundOption, left: Operand, computed: Sequence[Operand]) -> T
     if (
         types.DATE in found
         and isinstance(left.node, Literal)
-        and left.node.kind == "datetimeoffset"
+        and left.node.type == "datetimeoffset"
     ):
         bound = option.literal(left.node, types.DATE)
         if bound.stored is not None:
@@ -172,11 +172,11 @@ def as_type(typed: TypedValue, wanted: types.ExpressionType) -> TypedValue:
 
 def _depends_on(left: Node, right: Node) -> bool:
     """Whether the type of the left literal depends on the right one."""
-    return _is_null(left) or (isinstance(right, Literal) and right.kind == "duration")
+    return _is_null(left) or (isinstance(right, Literal) and right.type == "duration")
 
 
 def _is_null(node: Node) -> bool:
-    return isinstance(node, Literal) and node.kind == "null"
+    return isinstance(node, Literal) and node.type == "null"
 
 
 def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedValue:
@@ -191,7 +191,7 @@ def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedVal
 def _with_literal(
     option: BoundOption, operator: str, held: TypedValue, literal: Literal
 ) -> TypedValue:
-    if held.type is types.BOOLEAN and literal.kind == "boolean" and operator in ("eq", "ne"):
+    if held.type is types.BOOLEAN and literal.type == "boolean" and operator in ("eq", "ne"):
         expected = (literal.text == "true") == (operator == "eq")
         if not held.nullable:
             return held if expected else TypedValue(negated(held.value), types.BOOLEAN)

@@ -11,13 +11,13 @@ from comptoir.errors import (
     DATABASE_BUSY,
     DATABASE_FULL,
     DATABASE_READ_ONLY,
-    NOT_IMPLEMENTED,
     UNAVAILABLE,
     OperatorError,
     Refusal,
 )
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
+from comptoir.store.refusals import too_complex
 from comptoir.store.sqlite.limit import Limit
 from comptoir.store.urls import SQLITE, is_postgres, shown
 
@@ -176,7 +176,7 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
         kind = DATABASE_READ_ONLY
         message = "The database is read-only. Make its folder writable on the server."
     elif code == sqlite3.SQLITE_TOOBIG:
-        return Refusal(NOT_IMPLEMENTED, "The expression is too large for the database.")
+        return too_complex()
     else:
         message = "The database failed; its error is in the log of the server."
     return Refusal(kind, message, headers={"Retry-After": "1"})

@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from comptoir.errors import TOO_MANY_REQUESTS, UNAVAILABLE, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
+from comptoir.store.refusals import too_many_reads, too_slow
 from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.sqlite.session import Portion, StatementStopped, run_statement
 
@@ -40,11 +40,7 @@ class Scans:
         cancelled, so is the read.
         """
         if self._waiting >= self._most_waiting:
-            raise Refusal(
-                TOO_MANY_REQUESTS,
-                f"{self._waiting} long reads are waiting already. Wait, then ask again.",
-                headers={"Retry-After": "5"},
-            )
+            raise too_many_reads(self._waiting)
         self._waiting += 1
         try:
             async with self._free:
@@ -72,12 +68,7 @@ class Scans:
             raise refusal_of(fault) from fault
         if not isinstance(fault, StatementStopped):
             raise fault
-        raise Refusal(
-            UNAVAILABLE,
-            f"The query took longer than {self._seconds:g} s. Narrow the filter, or sort by the "
-            "key.",
-            headers={"Retry-After": "5"},
-        ) from fault
+        raise too_slow(self._seconds) from fault
 
     async def stop(self) -> None:
         """Wait for the reads under way, then close the connections."""

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Generator
 from typing import TypeVar, cast
 
-from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Statement
+from comptoir.store.refusals import not_computable
 from comptoir.store.sqlite.connection import Connection
 
 FETCHED = 10
@@ -65,7 +65,7 @@ def run_statement(
             raise
         found = connection.faults.take()
         if found is not None:
-            raise Refusal(INVALID_URL, f"The query cannot be computed: {found}") from None
+            raise not_computable(str(found)) from None
         if connection.limit.is_over():
             raise StatementStopped from None
         raise

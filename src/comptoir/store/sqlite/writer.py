@@ -14,10 +14,10 @@ from threading import Thread
 
 from typing_extensions import override
 
-from comptoir.errors import KEY_EXISTS, Refusal
+from comptoir.errors import Refusal
 from comptoir.sql.statements import Statements
-from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.ledger import Ledger
+from comptoir.store.refusals import duplicate
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
 from comptoir.store.unit import UnitOfWork
@@ -134,10 +134,4 @@ class SqliteWriter(Writer):
 
 def _taken(fault: sqlite3.IntegrityError) -> Refusal:
     columns = str(fault).rpartition(":")[2].split(",")
-    names = [column.rpartition(".")[2].strip() for column in columns]
-    target = ", ".join(name for name in names if name != COMPANY_ID) or "id"
-    return Refusal(
-        KEY_EXISTS,
-        f"Another record has the same {target}, which must be unique. Send other values.",
-        target=target,
-    )
+    return duplicate(column.rpartition(".")[2].strip() for column in columns)

@@ -324,8 +324,8 @@ _CASTS: FunctionTable = {
     "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
     "text_of_duration": _text("text_of_duration"),
     "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
-    "present": _present,
-    "asked_of": _asked_of,
+    "null_as_value": _present,
+    "tied_to_row": _asked_of,
 }
 
 
@@ -356,7 +356,7 @@ def _of_wide(aggregate: Computed) -> Computed:
 
 
 _AGGREGATES: FunctionTable = {
-    "group_freely": lambda column: column,
+    "unindexed": lambda column: column,
     "sum_whole": _sum(MOST_WHOLE, "64 bits"),
     "sum_decimal": _sum(MOST_DECIMAL, _POINT),
     "sum_wide": _sum_wide,

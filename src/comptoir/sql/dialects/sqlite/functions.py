@@ -235,8 +235,8 @@ _NATIVE: FunctionTable = {
     "text_of_boolean": _text_of_boolean,
     "text_of_text": lambda text: text,
     "as_number": _as_number,
-    "asked_of": lambda _, condition: condition,
-    "present": _present,
+    "tied_to_row": lambda _, condition: condition,
+    "null_as_value": _present,
 }
 
 
@@ -263,7 +263,7 @@ def _group_freely(column: Operand) -> SqlExpression:
 
 
 _AGGREGATES: FunctionTable = {
-    "group_freely": _group_freely,
+    "unindexed": _group_freely,
     "sum_whole": _sum("total_whole"),
     "sum_decimal": _sum("total_decimal"),
     "sum_wide": lambda values: func.comptoir_narrow(func.comptoir_sum_wide(values)),
