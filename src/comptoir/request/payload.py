@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, UNSUPPORTED_MEDIA_TYPE, Refusal
-from comptoir.jsonvalue import Json, json_kind
+from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import quoted
 from comptoir.refusals import given_twice, invalid_value
 from comptoir.request.headers import (
@@ -71,7 +71,7 @@ def parse_object(body: bytes) -> dict[str, Json]:
     value = _decoded(body)
     if not isinstance(value, dict):
         remedy = 'Send an object such as {"displayName": "…"}.'
-        raise Refusal(BAD_REQUEST, f"The body is {json_kind(value)}, not a JSON object", remedy)
+        raise Refusal(BAD_REQUEST, f"The body is {json_type(value)}, not a JSON object", remedy)
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         _check_names(body)
     annotations = [name for name in value if "@" in name]
@@ -110,7 +110,7 @@ def tag_within(body: bytes) -> EntityTags | None:
     name, sent = names[0], value[names[0]]
     tag = entity_tag(sent) if isinstance(sent, str) else None
     if tag is None:
-        shown = sent if isinstance(sent, str) else json_kind(sent)
+        shown = sent if isinstance(sent, str) else json_type(sent)
         remedy = "Send the tag as it was received, including the quotes, or send If-Match."
         raise invalid_value(name, shown, remedy)
     return tag

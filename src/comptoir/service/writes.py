@@ -234,9 +234,9 @@ class Writes:
             raise rejected(
                 REPEAT_UNTRACKED,
                 f"{FIRST_SENT} must be within the last {self._window.total_seconds():g} seconds, "
-                f"and now it is {format_datetime(now, usegmt=True)}. Find out whether the request "
-                "was done. If not, send it as a new one.",
+                f"and now it is {format_datetime(now, usegmt=True)}",
                 FIRST_SENT,
+                "Find out whether the request was done. If not, send it as a new one.",
             )
         digest = sha256()
         headers = [request.headers.get(name, b"") for name in _DIGESTED]
@@ -323,9 +323,9 @@ class AtomicGroup:
         if others and (repeat is None) != (others[0] is None):
             raise rejected(
                 BAD_REQUEST,
-                f"Only some requests of the atomic group have a {REQUEST_ID}. Send one with each "
-                "request, or with none.",
+                f"Only some requests of the atomic group have a {REQUEST_ID}",
                 REQUEST_ID,
+                "Send one with each request, or with none.",
             )
         if repeat is not None and any(
             other is not None
@@ -334,9 +334,9 @@ class AtomicGroup:
         ):
             raise rejected(
                 BAD_REQUEST,
-                f"Two requests of the atomic group have the same {REQUEST_ID}. Send a different "
-                "one with each request.",
+                f"Two requests of the atomic group have the same {REQUEST_ID}",
                 REQUEST_ID,
+                "Send a different one with each request.",
             )
 
     async def commit(self) -> list[Response]:

@@ -254,8 +254,8 @@ class ReadStatements:
             if pipeline.is_applied and scope.cte_count > MOST_CTES:
                 raise Refusal(
                     NOT_IMPLEMENTED,
-                    f"$apply takes more than {MOST_CTES} stages to compute. Nest its expressions "
-                    "less deeply, or compute several at once, with commas between them.",
+                    f"$apply requires more than {MOST_CTES} nested queries",
+                    "Nest its expressions less deeply, or compute several in one compute.",
                     target="$apply",
                 )
 
@@ -288,7 +288,7 @@ class ReadStatements:
             grouped[0, each.name] = expressions.call(each.function, arguments)
         if is_filtered:
             # the index of the filter finds the rows, not that of the keys
-            keys = [expressions.call("group_freely", [key]) for key in keys]
+            keys = [expressions.call("unindexed", [key]) for key in keys]
         scope.project(grouped, lambda rows: rows.group_by(*keys) if keys else rows)
 
     def _columns(

@@ -13,7 +13,7 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
     Int32,
 )
-from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.edm.types import PrimitiveType, Stored, ValueFault, nul_fault
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
@@ -124,10 +124,8 @@ class BoundOption:
         try:
             value = _literal_value(node, wanted)
         except ValueFault as fault:
-            problem, _, remedy = str(fault).removesuffix(".").partition(". ")
-            raise self.misused(
-                node, f"{described(node)} {problem}", f"{remedy or 'Correct it'}."
-            ) from None
+            problem = f"{described(node)} {fault.problem}"
+            raise self.misused(node, problem, fault.remedy) from None
         if value is None:
             raise self.misused(
                 node,
@@ -241,8 +239,8 @@ def as_date(literal: Literal) -> Literal:
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
         raise ValueFault(
-            "is compared with a date, but is not midnight in UTC. Write the date alone: "
-            f"{literal.text.partition('T')[0]}."
+            "is compared with a date, but is not midnight in UTC",
+            f"Write the date alone: {literal.text.partition('T')[0]}.",
         )
     return Literal("date", day, literal.position)
 
@@ -263,7 +261,7 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
     if wanted is types.TEXT:
         # A text that is longer than the property equals none of its values, and is not a fault.
         if "\0" in literal.text:
-            raise ValueFault("contains a NUL character. Remove it.")
+            raise nul_fault()
         return LiteralValue(literal.text)
     is_exact = wanted not in _TOO_FINE or _TOO_FINE[wanted].search(literal.text) is None
     stored = wanted.edm_type.from_text(literal.text)
@@ -276,7 +274,7 @@ def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueFault("has an exponent with too many digits. Write a smaller one.") from None
+        raise ValueFault("has an exponent with too many digits", "Write a smaller one.") from None
     if number.is_nan():
         return LiteralValue(None)
     if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
