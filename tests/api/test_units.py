@@ -13,7 +13,7 @@ from comptoir.config import Settings
 from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
 from comptoir.response.response import Response
 from comptoir.service import Service
-from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
+from comptoir.transfer.load_rows import Loaded, LoadPlan, write_rows
 from support.companies import Company
 from support.groups import Part, request_of
 from support.service import Service as InProcess

@@ -150,7 +150,7 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     folder.mkdir()
     (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
     fault = ready.fault("dump", "--company", COMPANY, folder)
-    assert "unitsOfMeasureExt.ndjson exists already" in fault
+    assert "unitsOfMeasureExt.ndjson already exists" in fault
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 

@@ -1,15 +1,20 @@
-"""The unit of work that writes many rows, by the same rules as a unit that writes one."""
+"""The rows of a file: bound to properties, checked, and written in one unit of work.
 
-from collections.abc import Generator, Sequence
+Values are kept by column, as they are checked and as they are written: a row is not an object.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TypeVar, cast
 from uuid import uuid4
 
 import msgspec
 
-from comptoir.edm.model import Company, EntitySet, Followed
-from comptoir.edm.types import Stored
+from comptoir.edm.model import Company, EntitySet, Followed, KeyValues, Property, UniqueRule
+from comptoir.edm.types import Guid, Stored, Text, ValueFault
+from comptoir.jsonvalue import Json
+from comptoir.messages import message
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Statement, Value
 from comptoir.sql.statements import Statements
@@ -18,9 +23,222 @@ from comptoir.store.change import CREATE, Steps, change, next_free
 from comptoir.store.derivation import derive
 from comptoir.store.ledger import Ledger
 from comptoir.store.protocol import Store
-from comptoir.transfer.rows import LoadRows
+from comptoir.transfer.files import Chunk
 
 T = TypeVar("T")
+
+
+class LoadFault(msgspec.Struct, frozen=True):
+    """A fault in a line of a file, counted from 1; `column` may name several columns."""
+
+    line: int
+    column: str
+    reason: str
+
+
+class HeaderFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
+    """A file whose columns cannot be loaded; `column` is the wrong one, or empty."""
+
+    def __init__(self, column: str, problem: str, remedy: str) -> None:
+        super().__init__(problem)
+        self.column = column
+        self.problem = problem
+        self.remedy = remedy
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """The properties that a file has columns for, in its order, and how rows match records.
+
+    `rules` are the key and the alternate keys that no two rows may share. Rows match records by
+    one of them, `matched_by`; its properties without a column have their default. `incomplete` are
+    other rules with some properties without a column. `lacking` are the properties without a
+    column that a new record needs.
+    """
+
+    entity_set: EntitySet
+    properties: tuple[Property, ...]
+    position: Mapping[str, int]
+    rules: tuple[UniqueRule, ...]
+    matched_by: UniqueRule
+    incomplete: tuple[UniqueRule, ...]
+    lacking: tuple[str, ...]
+
+
+class LoadRows(msgspec.Struct, frozen=True):
+    """Checked rows: their lines in the file, and the values of each column."""
+
+    columns: Columns
+    lines: Sequence[int]
+    by_column: Sequence[Sequence[Stored]]
+
+    def values(self, name: str) -> Sequence[Stored] | None:
+        """The values of a property, None when the file has no column for it."""
+        at = self.columns.position.get(name)
+        return None if at is None else self.by_column[at]
+
+    def at(self, number: int) -> tuple[Stored, ...]:
+        """The values of one row, in the order of the columns."""
+        return tuple([column[number] for column in self.by_column])
+
+    def alone(self, number: int) -> "LoadRows":
+        """One of the rows."""
+        by_column = [(column[number],) for column in self.by_column]
+        return LoadRows(self.columns, (self.lines[number],), by_column)
+
+    def only(self, wanted: Sequence[bool]) -> "LoadRows":
+        """The rows that are wanted."""
+        by_column = [list(compress(column, wanted)) for column in self.by_column]
+        return LoadRows(self.columns, list(compress(self.lines, wanted)), by_column)
+
+    def matches(self) -> list[KeyValues | None]:
+        """The key values that each row matches a record by; None for a row without any."""
+        return self._identities(self.columns.matched_by)
+
+    def identities(
+        self, rule: UniqueRule, own: Mapping[KeyValues | None, Row]
+    ) -> list[KeyValues | None]:
+        """Each row's key values under a rule; None where there is nothing to compare.
+
+        `own` are the records that the rows match: they complete an incomplete rule.
+        """
+        if rule not in self.columns.incomplete:
+            return self._identities(rule)
+        return [
+            self._completed(rule, number, own.get(match))
+            for number, match in enumerate(self.matches())
+        ]
+
+    def _identities(self, rule: UniqueRule) -> list[KeyValues | None]:
+        by_name = self.columns.entity_set.type.by_name
+        given = [
+            repeat(by_name[name].type.default, len(self.lines)) if column is None else column
+            for name, column in zip(rule.properties, map(self.values, rule.properties), strict=True)
+        ]
+        found: list[KeyValues | None] = list(zip(*given, strict=True))
+        if rule.blank_is_free and ("",) in found:
+            return [None if values == ("",) else values for values in found]
+        return found
+
+    def _completed(self, rule: UniqueRule, number: int, own: Row | None) -> KeyValues | None:
+        entity_type = self.columns.entity_set.type
+        values: list[Stored] = []
+        for name in rule.properties:
+            column = self.values(name)
+            if column is not None:
+                values.append(column[number])
+            elif own is not None:
+                values.append(own[entity_type.position[name] + 1])
+            elif entity_type.by_name[name].numbered:
+                # the record will get a free number
+                return None
+            else:
+                values.append(entity_type.by_name[name].type.default)
+        return None if rule.blank_is_free and values == [""] else tuple(values)
+
+
+def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
+    """Bind the names of a file's columns; raises `HeaderFault`."""
+    entity_type = entity_set.type
+    for name in header:
+        if name not in entity_type.by_name:
+            remedy = f"Remove the column, or rename it to one of: {', '.join(entity_type.by_name)}."
+            raise HeaderFault(name[:100], f"is not a property of {entity_set.name}", remedy)
+        if header.count(name) > 1:
+            raise HeaderFault(name, "occurs twice", "Remove one of the columns.")
+    given = frozenset(header)
+    key = UniqueRule((entity_type.key,))
+    others = [each for each in entity_type.unique if each.properties != key.properties]
+    rules = (key, *others) if entity_type.key in given else tuple(others)
+    matched_by = next((each for each in rules if not given.isdisjoint(each.properties)), None)
+    # a key is generated for a new record when it is a Guid
+    if matched_by is None or not (
+        entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
+    ):
+        names = "; ".join(each.name for each in (key, *others))
+        raise HeaderFault("", "no column identifies the records", f"Add one of: {names}.")
+    return Columns(
+        entity_set,
+        tuple([entity_type.by_name[name] for name in header]),
+        {name: at for at, name in enumerate(header)},
+        rules,
+        matched_by,
+        tuple(
+            [
+                each
+                for each in rules
+                if each is not matched_by and not given.issuperset(each.properties)
+            ]
+        ),
+        tuple(
+            [
+                each.name
+                for each in entity_type.properties
+                if each.required and each.name not in given
+            ]
+        ),
+    )
+
+
+def bind_chunk(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
+    """Check the cells of some rows; returns the rows without a fault, and the faults of others.
+
+    `longest_text` is the most characters of a text whose type sets no limit.
+    """
+    if not chunk.rows:
+        return LoadRows(columns, (), [()] * len(columns.properties)), []
+    try:
+        by_column = [
+            _column(columns, each, cells, longest_text, text=chunk.text)
+            for each, cells in zip(columns.properties, zip(*chunk.rows, strict=True), strict=True)
+        ]
+    except ValueFault:
+        return _one_by_one(columns, chunk, longest_text)
+    return LoadRows(columns, chunk.lines, by_column), []
+
+
+def _column(
+    columns: Columns, declared: Property, cells: Sequence[Json], longest_text: int, *, text: bool
+) -> Sequence[Stored]:
+    if text:
+        stored = declared.type.from_texts(cast("Sequence[str]", cells))
+    else:
+        stored = [declared.type.from_json(cell) for cell in cells]
+    if declared is columns.entity_set.type.key_property:
+        # an empty cell is not a key, whatever its type, but the number 0 is
+        empty = "" in cells or any(map(declared.type.is_no_key, stored))
+    else:
+        empty = declared.required and declared.type.default in stored
+    if empty:
+        raise ValueFault(message("is empty, but every record needs it", "Give a value."))
+    if isinstance(declared.type, Text) and declared.type.max_length is None:
+        longest = max(map(len, cast("Sequence[str]", stored)))
+        if longest > longest_text:
+            problem = f"has {longest} characters, but at most {longest_text} are allowed"
+            raise ValueFault(message(problem, "Shorten it, or raise the setting body_bytes."))
+    return stored
+
+
+def _one_by_one(
+    columns: Columns, chunk: Chunk, longest_text: int
+) -> tuple[LoadRows, list[LoadFault]]:
+    lines: list[int] = []
+    rows: list[tuple[Stored, ...]] = []
+    faults: list[LoadFault] = []
+    for line, cells in zip(chunk.lines, chunk.rows, strict=True):
+        values: list[Stored] = []
+        for declared, cell in zip(columns.properties, cells, strict=True):
+            try:
+                values += _column(columns, declared, (cell,), longest_text, text=chunk.text)
+            except ValueFault as fault:
+                faults.append(LoadFault(line, declared.name, str(fault)))
+                break
+        else:
+            lines.append(line)
+            rows.append(tuple(values))
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns.properties)
+    return LoadRows(columns, lines, by_column), faults
 
 
 class LoadPlan(msgspec.Struct, frozen=True):
@@ -98,21 +316,21 @@ class _Part:
         self._plan = plan
         self._rows = rows
         self._set = plan.entity_set
-        self._kind = plan.entity_set.type
+        self._type = plan.entity_set.type
         self._statements = statements
         self._ledger = ledger
         self._loaded = loaded
         self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
-        self._positions = [self._kind.position[name] + 1 for name in self._names]
+        self._positions = [self._type.position[name] + 1 for name in self._names]
         self._values = list(zip(*rows.by_column, strict=True))
-        missing = [each for each in self._kind.derivations if each.target not in self._names]
+        missing = [each for each in self._type.derivations if each.target not in self._names]
         self._derives = bool(missing)
         # a derivation that reads other records must see those of earlier rows
         self._reads_others = any(isinstance(each, Followed) for each in missing)
         self._checked = [
             each
-            for each in self._kind.unique
+            for each in self._type.unique
             if each is not rows.columns.matched_by
             and not rows.columns.position.keys().isdisjoint(each.properties)
         ]
@@ -161,7 +379,7 @@ class _Part:
             if record is not None
         }
         for rule in self._checked if own else ():
-            positions = [self._kind.position[name] + 1 for name in rule.properties]
+            positions = [self._type.position[name] + 1 for name in rule.properties]
             identities = self._rows.identities(rule, own)
             for number in numbers:
                 record, values = records[number], identities[number]
@@ -169,18 +387,18 @@ class _Part:
                     wanted.add(self._set, rule.properties, values)
         for number in numbers if self._reads_others else ():
             record = records[number]
-            current = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
+            current = dict(zip(self._type.by_name, record[1:], strict=True)) if record else {}
             wanted.add_followed(self._set, current, self._given(number))
         yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
 
     def _insert(self, rows: LoadRows) -> Steps:
-        kind, count = self._kind, len(rows.lines)
+        entity_type, count = self._type, len(rows.lines)
         columns: dict[str, Sequence[Stored]] = {}
-        for each in kind.properties:
+        for each in entity_type.properties:
             given = rows.values(each.name)
             if given is not None:
                 columns[each.name] = given
-            elif each.name == kind.key:
+            elif each.name == entity_type.key:
                 columns[each.name] = [str(uuid4()) for _ in range(count)]
             elif each.numbered:
                 columns[each.name] = yield from self._free_numbers(each.name, count)
@@ -189,9 +407,9 @@ class _Part:
         if self._derives:
             yield from self._derive_columns(rows, columns)
         numbers, at = self._ledger.note_all(
-            self._set.name, columns[kind.key], CREATE, self._plan.by
+            self._set.name, columns[entity_type.key], CREATE, self._plan.by
         )
-        stamp = kind.modified_at
+        stamp = entity_type.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
         insert = self._statements.writes.insert(self._set)
@@ -216,7 +434,7 @@ class _Part:
 
     def _derive_columns(self, rows: LoadRows, columns: dict[str, Sequence[Stored]]) -> Steps:
         every = frozenset(columns)
-        changing = {each.target: list(columns[each.target]) for each in self._kind.derivations}
+        changing = {each.target: list(columns[each.target]) for each in self._type.derivations}
         columns |= changing
         for number in range(len(rows.lines)):
             record = {name: column[number] for name, column in columns.items()}
