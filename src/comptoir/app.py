@@ -24,8 +24,8 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.http.server import bound_requests
 from comptoir.service import Service
-from comptoir.store.protocol import Noted, Store
 from comptoir.store.sqlite.store import SqliteStore
+from comptoir.store.store import Noted, Store
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermark_file import WatermarkFile, WatermarkKeeper
 

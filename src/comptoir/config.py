@@ -132,7 +132,7 @@ class Settings:
     stall_seconds: float = field(
         default=60.0,
         metadata=_help(
-            "How long a client may receive nothing of a response before its connection is closed."
+            "How long a client may read nothing of a response before its connection is closed."
         ),
     )
     page_size: int = field(

@@ -40,6 +40,7 @@ def unknown_name(
     position: int | None = None,
     *,
     remedy: str = "Use a name from $metadata.",
+    error: ErrorType = INVALID_URL,
 ) -> Refusal:
     """400: a name that `owner` does not have; `what` is a noun such as `property`.
 
@@ -47,7 +48,7 @@ def unknown_name(
     """
     problem = f"{owner} has no {what} {quoted(name)}"
     remedy = suggestion(name, known) or remedy
-    return Refusal(INVALID_URL, problem, remedy, target=target, column=_column(position))
+    return Refusal(error, problem, remedy, target=target, column=_column(position))
 
 
 def inapplicable(target: str, resource: str, remedy: str = "Remove it.") -> Refusal:

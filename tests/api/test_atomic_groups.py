@@ -159,7 +159,7 @@ def test_what_is_refused_at_once_is_refused_when_it_is_added(
 def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
     other = service.new_company()
 
-    with pytest.raises(Refusal, match="one company") as refused:
+    with pytest.raises(Refusal, match="different companies") as refused:
         run_group(
             company, service.settings, CREATE, Part("POST", CREATE.path, CREATE.body, {}, other.id)
         )

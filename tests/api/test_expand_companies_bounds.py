@@ -8,8 +8,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, Model
-from comptoir.service.containing import BYTES
-from comptoir.service.expanding import ROWS
+from comptoir.service.views import BYTES, ROWS
 from conftest import stock
 from support.client import Client
 from support.companies import Company

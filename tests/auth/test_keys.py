@@ -33,7 +33,7 @@ def refusal_of(directory: Path) -> str:
     return message
 
 
-def test_first_use_makes_a_private_key_that_only_its_owner_can_read(directory: Path) -> None:
+def test_first_use_creates_a_private_key_that_only_its_owner_can_read(directory: Path) -> None:
     before = os.umask(0)
     try:
         load_keys(directory)
@@ -53,7 +53,7 @@ def test_trusted_keys_have_no_private_half(directory: Path) -> None:
     assert not any(key.is_private for key in load_keys(directory).trusted.values())
 
 
-def test_threads_that_start_at_once_end_with_one_key(tmp_path: Path) -> None:
+def test_threads_that_start_at_the_same_time_share_one_key(tmp_path: Path) -> None:
     workers = 6
     gate = Barrier(workers)
 
@@ -68,7 +68,7 @@ def test_threads_that_start_at_once_end_with_one_key(tmp_path: Path) -> None:
             assert [file.name for file in directory.iterdir()] == [SIGNING_KEY_FILE]
 
 
-def test_processes_that_start_at_once_end_with_one_key(directory: Path) -> None:
+def test_processes_that_start_at_the_same_time_share_one_key(directory: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from comptoir.auth import load_keys;"
         "print('ready', flush=True); sys.stdin.readline();"
@@ -119,16 +119,16 @@ def test_a_public_key_that_others_can_write_to_is_refused(directory: Path) -> No
     assert f"chmod go-w {path}" in refusal_of(directory)
 
 
-def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     obstacle = tmp_path / "file"
     obstacle.touch()
-    assert f"{obstacle / 'keys'} is not usable" in refusal_of(obstacle / "keys")
-    assert f"{obstacle} is not usable" in refusal_of(obstacle)
+    assert f"Cannot use the key directory {obstacle / 'keys'}:" in refusal_of(obstacle / "keys")
+    assert f"Cannot use the key directory {obstacle}:" in refusal_of(obstacle)
 
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Without the rights of root, to whom nothing is unwritable; others are themselves."""
+    """Run without the rights of root, who can write to every directory."""
     own = os.geteuid()
     if own == 0:
         os.seteuid(65_534)
@@ -142,7 +142,7 @@ def test_an_unwritable_directory_is_refused() -> None:
     with as_nobody(), TemporaryDirectory() as own:
         directory = Path(own) / "keys"
         directory.mkdir(mode=0o500)
-        assert f"{directory} is not usable" in refusal_of(directory)
+        assert f"Cannot use the key directory {directory}:" in refusal_of(directory)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_an_unwritable_directory_is_refused() -> None:
         ECKey.generate_key("P-384").as_pem(private=True),
         OKPKey.generate_key("Ed25519").as_pem(private=True),
     ],
-    ids=["empty", "cut short", "public", "encrypted", "other curve", "other kind"],
+    ids=["empty", "cut short", "public", "encrypted", "other curve", "other type"],
 )
 def test_a_broken_private_key_is_refused_and_left_alone(directory: Path, content: bytes) -> None:
     load_keys(directory)
     path = directory / SIGNING_KEY_FILE
     path.write_bytes(content)
-    assert f"{path} does not hold" in refusal_of(directory)
+    assert f"{path} does not contain" in refusal_of(directory)
     assert path.read_bytes() == content
 
 
@@ -191,7 +191,7 @@ def test_an_unusable_public_key_is_refused(directory: Path, pem: Callable[[], by
     path = directory / "other.pub.pem"
     path.write_bytes(pem())
     path.chmod(0o644)
-    assert f"{path} does not hold" in refusal_of(directory)
+    assert f"{path} does not contain" in refusal_of(directory)
 
 
 def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_rotated_key_is_trusted_by_its_public_half(directory: Path) -> None:
     [RSAKey.generate_key(2048), ECKey.generate_key("P-521"), OKPKey.generate_key("Ed25519")],
     ids=lambda key: key.key_type,
 )
-def test_a_public_key_answers_to_its_thumbprint_and_its_file_name(
+def test_a_public_key_is_found_by_its_thumbprint_and_its_file_name(
     directory: Path, key: RSAKey | ECKey | OKPKey
 ) -> None:
     load_keys(directory)

@@ -1,4 +1,4 @@
-"""Makes the tokens that no issuer should make."""
+"""Tokens that an issuer should not create."""
 
 import base64
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ JSON = object
 
 @dataclass
 class SetClock:
-    """A clock that stands still until it is set."""
+    """A clock that does not move by itself."""
 
     now: float = NOW
 
@@ -30,7 +30,7 @@ class SetClock:
 
 @dataclass
 class TokenForger:
-    """An issuer and a verifier over the same keys and clock, and the tools of a forger."""
+    """Forges tokens; has an issuer and a verifier with the same keys and clock."""
 
     keys: KeyRing
     clock: SetClock = field(default_factory=SetClock)
@@ -54,7 +54,7 @@ class TokenForger:
         header: Mapping[str, JSON] | None = None,
         key: Key | None = None,
     ) -> str:
-        """A signed token with whatever claims and header; a member that is None is left out."""
+        """A signed token with any claims and header; members that are None are left out."""
         members = {"alg": "ES256", "kid": self.kid, "typ": "at+jwt", **(header or {})}
         protected = {name: value for name, value in members.items() if value is not None}
         payload = claims if isinstance(claims, bytes) else self.payload(**(claims or {}))
@@ -64,7 +64,7 @@ class TokenForger:
         )
 
     def payload(self, **claims: JSON) -> bytes:
-        """Good claims as JSON, with these in their place; msgspec.UNSET leaves one out."""
+        """Valid claims as JSON, replaced by `claims`; msgspec.UNSET leaves a claim out."""
         good = {
             "iss": ISSUER,
             "aud": AUDIENCE,
@@ -80,7 +80,7 @@ class TokenForger:
 
 
 def unsigned(header: bytes, payload: bytes, signature: bytes = b"") -> str:
-    """The compact form of these parts, as they are."""
+    """The compact form of these parts, unchanged."""
     parts = (base64.urlsafe_b64encode(part).rstrip(b"=") for part in (header, payload, signature))
     return b".".join(parts).decode()
 

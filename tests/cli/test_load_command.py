@@ -9,7 +9,7 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.config import Settings
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import run_sql
 from support.processes import Process

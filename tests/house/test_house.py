@@ -18,10 +18,10 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch.run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.edge:Edge._interface": "whatever fails, the client gets an error body",
-    "comptoir.store.postgres.writer:Writer._commit": "a task that ends leaves its writes waiting",
+    "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
     "comptoir.store.postgres.transactions:Transactions._transaction": "its fault goes to a waiter",
-    "comptoir.store.sqlite.writer:Writer._commit": "a thread that ends leaves all writes waiting",
-    "comptoir.store.sqlite.writer:Writer._run": "its fault goes to whoever waits for it",
+    "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
+    "comptoir.store.sqlite.writer:SqliteWriter._run": "its fault goes to whoever waits for it",
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "a kind is found by its file",

@@ -2,14 +2,14 @@
 
 import socket
 from collections.abc import Iterator
-from http.client import IncompleteRead
+from http.client import IncompleteRead, parse_headers
 
 import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from process.conftest import StartServer
-from support.codings import decoder
+from support.codings import decoded, decoder
 from support.companies import Company
 from support.databases import FreshDatabase
 from support.log import line_about
@@ -83,6 +83,40 @@ def test_head_of_a_stream_has_no_body_and_leaves_the_connection_in_order(
         assert (b"content-encoding: " + coding.encode() in each) == (coding != "identity")
 
 
+@pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, company: Company) -> None:
+    """The end of the connection ends a body of unknown length (RFC 9112, 6.1 and 6.3)."""
+    expected = company.get("shippingAgentsExt").content
+    asked = request(server, company, method, {"Accept-Encoding": coding})
+    with server.connect() as connection:
+        send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        with connection.makefile("rb") as stream:
+            status, _, _ = stream.readline().partition(b"\r\n")
+            headers = parse_headers(stream)
+            body = stream.read()
+
+    assert status == b"HTTP/1.1 200 OK"
+    assert headers["transfer-encoding"] is None
+    assert headers["connection"] == "close"
+    assert decoded(body) == (b"" if method == "HEAD" else expected)
+
+
+def test_http_1_0_shows_that_a_response_broke_off(start_server: StartServer) -> None:
+    """A client of HTTP/1.0 would take the end of the connection for the end of the body."""
+    server = start_server(stop_seconds=1.0)
+    asked = request_for_much(server)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        connection.connect(server.address)
+        send(connection, asked.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        server.ask_to_stop()
+        server.wait()
+        with pytest.raises(ConnectionResetError), connection.makefile("rb") as stream:
+            stream.read()
+
+
 @pytest.fixture(scope="module")
 def hasty(
     fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
@@ -152,6 +186,24 @@ def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(start_server: Start
         assert line_about(server, asked.split()[1].decode()).status == 499
         with pytest.raises((IncompleteRead, ConnectionResetError)):
             read_answer(connection)
+
+
+def test_a_client_that_reads_slowly_but_steadily_is_not_cut_off(start_server: StartServer) -> None:
+    """The kernel takes more from the service only when a third of its own queue is free."""
+    server = start_server(request_seconds=0.2, stall_seconds=0.5)
+    request = request_for_much(server)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+        connection.connect(server.address)
+        send(connection, request)
+        received = connection.recv(100_000)
+        for _ in range(8):
+            pass_the_time(server)
+            received += connection.recv(100_000)
+        while not received.endswith(b"]}\r\n0\r\n\r\n"):
+            piece = connection.recv(1 << 20)
+            assert piece, "cut off"
+            received += piece
 
 
 def request_for_much(server: Server) -> bytes:

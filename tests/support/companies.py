@@ -15,7 +15,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
 from comptoir.store.ledger import Change
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer.load_rows import LoadPlan, LoadRows, bind_columns, rows_done, write_rows
 from support.client import Client
 

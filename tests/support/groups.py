@@ -12,7 +12,7 @@ from comptoir.config import Settings
 from comptoir.plan.read import Row
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.service.atomic import AtomicGroup
+from comptoir.service.writes import AtomicGroup
 from support.client import Body, Record
 from support.companies import Company
 

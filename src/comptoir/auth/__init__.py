@@ -1,9 +1,14 @@
-"""Who is asking, and what they may do: keys, tokens, principals, scopes."""
+"""Authentication and authorization: keys, tokens, principals, scopes."""
 
-from comptoir.auth.authenticator import Authenticator
+from comptoir.auth.authentication import (
+    Authenticator,
+    Principal,
+    TokenVerifier,
+    VerifiedToken,
+    require,
+)
 from comptoir.auth.keys import KeyRing, VerificationKey, load_keys
-from comptoir.auth.principal import Principal, Scope, require, scope_names
-from comptoir.auth.tokens import Clock, TokenIssuer, TokenVerifier, VerifiedToken, token_issuer
+from comptoir.auth.tokens import Clock, Scope, TokenIssuer, scope_names, token_issuer
 
 __all__ = [
     "Authenticator",

@@ -1,4 +1,4 @@
-"""The key that signs tokens, made on first use, and the public keys that verify them."""
+"""The keys that sign and verify tokens, in a directory."""
 
 import os
 import secrets
@@ -40,22 +40,22 @@ VerificationKey = ECKey | RSAKey | OKPKey
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The private key that signs (ES256), and by `kid` every public key that is trusted."""
+    """The private signing key (ES256), and the trusted public keys by `kid`."""
 
     signing: ECKey
     trusted: Mapping[str, VerificationKey]
 
 
 def load_keys(directory: Path) -> KeyRing:
-    """Return the keys in `directory`, which is made, with a signing key, on first use.
+    """Return the keys in a directory; creates it and a signing key on first use.
 
-    Processes that start at once end with one and the same signing key. Every `*.pub.pem` beside
-    it (a rotated key's public half, a foreign issuer's key) is trusted as well. A key's `kid` is
-    its thumbprint (RFC 7638); a `*.pub.pem` also answers to its file's name without the suffix,
-    for issuers that choose a `kid` of their own.
+    Processes that start at the same time end up with the same signing key. Every `*.pub.pem` in
+    the directory is trusted too, such as a rotated key's public half or a foreign issuer's key. A
+    key's `kid` is its thumbprint (RFC 7638), and for a `*.pub.pem` also the file name without the
+    suffix, because some issuers choose a `kid` of their own.
 
-    Raises OperatorError for a directory that cannot be written or that others can write to, a
-    private key that others can read, and a file that holds no usable key.
+    Raises `OperatorError` for a directory that the service cannot write to or others can, a
+    private key that others can read, and a file without a usable key.
     """
     path = directory / SIGNING_KEY_FILE
     try:
@@ -70,8 +70,8 @@ def load_keys(directory: Path) -> KeyRing:
         }
     except OSError as error:
         raise OperatorError(
-            f"The key directory {directory} is not usable ({error.strerror}):"
-            " name another one, or give the user that runs the service access to it."
+            f"Cannot use the key directory {directory}: {error.strerror}. Choose another one, or "
+            "give the service's user access to it."
         ) from error
     own = ECKey.import_key(signing.public_key())
     by_thumbprint = {key.thumbprint(): key for key in (own, *public.values())}
@@ -89,7 +89,7 @@ def _create_signing_key(path: Path) -> None:
             file.write(pem)
             file.flush()
             os.fsync(file.fileno())
-        # Unlike a rename, a link never replaces the key of a process that was faster.
+        # unlike a rename, a link never replaces the key of a faster process
         with suppress(FileExistsError):
             os.link(draft, path)
     finally:
@@ -125,7 +125,7 @@ def _read_public_key(path: Path) -> VerificationKey:
 
 def _read(path: Path, forbidden: int, remedy: str) -> bytes:
     with path.open("rb") as file:
-        # The mode of what was opened, since the name may point elsewhere by now.
+        # the mode of the open file, because its name may refer to another one by now
         _refuse_open(path, os.fstat(file.fileno()).st_mode, forbidden, remedy)
         return file.read()
 
@@ -133,9 +133,10 @@ def _read(path: Path, forbidden: int, remedy: str) -> bytes:
 def _refuse_open(path: Path, mode: int, forbidden: int, remedy: str) -> None:
     if mode & forbidden:
         raise OperatorError(
-            f"{path} is open to other users (mode {mode & 0o777:04o}): run `chmod {remedy} {path}`."
+            f"Other users have access to {path} (mode {mode & 0o777:04o}). "
+            f"Run 'chmod {remedy} {path}'."
         )
 
 
 def _unusable(path: Path, expected: str) -> OperatorError:
-    return OperatorError(f"{path} does not hold {expected}: restore the file, or move it away.")
+    return OperatorError(f"{path} does not contain {expected}. Restore the file, or move it away.")

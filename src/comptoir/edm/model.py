@@ -122,15 +122,16 @@ class EntityType:
     navigation: tuple[NavigationProperty, ...] = ()
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
-    position: Mapping[str, int] = field(init=False)
+    column_of: Mapping[str, int] = field(init=False)
+    """The index in a stored row of each property's value; index 0 is the record's version."""
     modified_at: Property | None = field(init=False)
     """The property that holds the time of the last change, if the kind has one."""
 
     def __post_init__(self) -> None:
-        names = [each.name for each in self.properties]
         object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
         object.__setattr__(self, "related", {each.name: each for each in self.navigation})
-        object.__setattr__(self, "position", {name: at for at, name in enumerate(names)})
+        columns = {each.name: column for column, each in enumerate(self.properties, 1)}
+        object.__setattr__(self, "column_of", columns)
         stamp = next((each for each in self.properties if each.modified_at), None)
         object.__setattr__(self, "modified_at", stamp)
 

@@ -18,7 +18,7 @@ from comptoir.request.access import access
 from comptoir.request.headers import check_isolation, check_versions, combined
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
-from comptoir.store.tasks import give_up
+from comptoir.store.event_loop import cancel_and_wait
 
 # the last letters of a batch's path, whether or not its $ is percent-encoded
 _BATCH = b"batch"
@@ -75,4 +75,4 @@ async def while_connected(receive: Receive, rows: Awaitable[list[Row]]) -> list[
     finally:
         leaving.cancel()
         if not reading.done():
-            await give_up(reading)
+            await cancel_and_wait(reading)

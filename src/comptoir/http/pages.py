@@ -13,8 +13,8 @@ from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.response import error_response
-from comptoir.service.abilities import abilities
-from comptoir.store.protocol import Store
+from comptoir.service.descriptions import abilities
+from comptoir.store.store import Store
 
 
 def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> Starlette:

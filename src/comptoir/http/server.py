@@ -10,7 +10,13 @@ import httptools
 from starlette.types import ASGIApp
 from typing_extensions import override
 from uvicorn import Config, Server
-from uvicorn._types import ASGI3Application
+from uvicorn._types import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+)
+from uvicorn._types import Scope as ASGIScope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.supervisors import Multiprocess
 
@@ -64,19 +70,18 @@ class Protocol(HttpToolsProtocol):
     """What asks whether the client is still there; only after the end of what it sends."""
     watch: asyncio.TimerHandle | None = None
     """What looks whether the request has arrived; only while one has not."""
-    stall: asyncio.TimerHandle | None = None
-    """What closes the connection; only while the client takes nothing of an answer."""
 
     # uvicorn narrows the argument's type in the same way
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(GatheringTransport(transport))
+        self.gathering = GatheringTransport(transport, self.stall_seconds)
+        super().connection_made(self.gathering)
         self._watch()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
-        self._take()
+        self.gathering.unwatch()
         if self.probe is not None:
             self.probe.cancel()
         if self.answering is not None and not self.answering.response_complete:
@@ -88,17 +93,14 @@ class Protocol(HttpToolsProtocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.stall = self.loop.call_later(self.stall_seconds, self.transport.abort)
+        self.gathering.watch()
 
     @override
     def resume_writing(self) -> None:
-        self._take()
+        # a closing connection stays watched until everything is written
+        if not self.transport.is_closing():
+            self.gathering.unwatch()
         super().resume_writing()
-
-    def _take(self) -> None:
-        if self.stall is not None:
-            self.stall.cancel()
-            self.stall = None
 
     # uvicorn's annotation leaves out that the result may keep the connection open
     @override
@@ -256,6 +258,8 @@ class Protocol(HttpToolsProtocol):
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self.answering = cycle
+        if cycle.scope["http_version"] == "1.0":
+            app = _without_chunks(app, cycle, self.gathering)
         super()._start_asgi_task(cycle, app)
 
     def _watch(self) -> None:
@@ -340,6 +344,41 @@ class Protocol(HttpToolsProtocol):
 
 def _speaks_1_1(exchange: RequestResponseCycle) -> bool:
     return exchange.scope["http_version"] == "1.1"
+
+
+def _without_chunks(
+    app: ASGI3Application, cycle: RequestResponseCycle, transport: GatheringTransport
+) -> ASGI3Application:
+    """Wrap an application for HTTP/1.0, which has no chunked coding (RFC 9112, 6.1).
+
+    The end of the connection ends a body of unknown length. A response that breaks off resets the
+    connection, so that the client does not take it for complete.
+    """
+
+    async def wrapped(
+        scope: ASGIScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        is_unchunked = False
+
+        async def send_unchunked(message: ASGISendEvent) -> None:
+            nonlocal is_unchunked
+            if message["type"] == "http.response.start":
+                names = [name for name, _ in message["headers"]]
+                if b"content-length" not in names:
+                    is_unchunked = True
+                    cycle.chunked_encoding = False
+            elif is_unchunked and message["type"] == "http.response.body":
+                # uvicorn counts a body against its declared length: declare each piece
+                cycle.expected_content_length = len(message["body"])
+            await send(message)
+
+        try:
+            await app(scope, receive, send_unchunked)
+        finally:
+            if is_unchunked and not cycle.response_complete:
+                transport.reset()
+
+    return wrapped
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
+from comptoir import refusals
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.messages import suggestion
-
-FILTER, ORDERBY = "$filter", "$orderby"
 
 
 def misused(option: str, position: int, message: str) -> Refusal:
@@ -32,3 +31,9 @@ def unknown_name(option: str, position: int, name: str, what: str, known: Iterab
     """400: a name that nothing has, with the nearest that something has."""
     message = f"{name[:100]} is no {what}. {suggestion(name, known)}"
     return misused(option, position, message.rstrip())
+
+
+def past_value(option: str, position: int, name: str, path: str) -> Refusal:
+    """400: a path that continues after a property, which is a primitive value."""
+    problem = f"{name[:100]} has no properties, so the path {path[:100]} does not exist"
+    return refusals.misused(option, position, problem, f"End the path with {name[:100]}.")

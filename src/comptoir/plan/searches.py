@@ -6,8 +6,14 @@ in every store, since databases fold differently.
 """
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.plan.bound import Combined, Found, Junction, Matches, Sought
-from comptoir.plan.expressions.slots import Slots
+from comptoir.plan.expressions.nodes import (
+    BoundSearch,
+    CombinedSearch,
+    ContainsTerm,
+    Junction,
+    MatchesSearch,
+    Slots,
+)
 from comptoir.plan.read import Where
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.search import (
@@ -48,12 +54,12 @@ def searched(where: Where, text: str, limits: ExpressionLimits) -> Where:
     return Where(condition, tuple(slots.values), searches=True)
 
 
-def bind_search(node: SearchNode, slots: Slots) -> Matches:
+def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     """The condition that a search means, its terms among the slots; raises `Refusal` (400)."""
     sought = _Binder(slots).bound(node, negated=False)
     if _levels(sought) > LEVELS:
         raise _refused(f"alternates AND and OR more than {LEVELS} levels deep. Simplify it.")
-    return Matches(sought)
+    return MatchesSearch(sought)
 
 
 class _Binder:
@@ -61,7 +67,7 @@ class _Binder:
         self._slots = slots
         self._terms = 0
 
-    def bound(self, node: SearchNode, *, negated: bool) -> Sought:
+    def bound(self, node: SearchNode, *, negated: bool) -> BoundSearch:
         """A node, or its negation: NOT is moved to the terms, and chains within chains are one."""
         match node:
             case SearchNot():
@@ -71,29 +77,29 @@ class _Binder:
             case SearchJunction():
                 return self._combined(node, negated=negated)
 
-    def _found(self, node: SearchTerm, *, negated: bool) -> Found:
+    def _found(self, node: SearchTerm, *, negated: bool) -> ContainsTerm:
         self._terms += 1
         if self._terms > TERMS:
             raise _refused(f"holds more than {TERMS} terms. Search for fewer.")
         if "\0" in node.text:
             raise _refused("holds a NUL character, which no text does. Leave it out.")
         folded = fold(node.text)
-        return Found(self._slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
+        return ContainsTerm(self._slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
 
-    def _combined(self, node: SearchJunction, *, negated: bool) -> Combined:
+    def _combined(self, node: SearchJunction, *, negated: bool) -> CombinedSearch:
         operator = _OPPOSITE[node.operator] if negated else node.operator
-        operands: list[Sought] = []
+        operands: list[BoundSearch] = []
         for each in node.operands:
             bound = self.bound(each, negated=negated)
-            if isinstance(bound, Combined) and bound.operator == operator:
+            if isinstance(bound, CombinedSearch) and bound.operator == operator:
                 operands += bound.operands
             else:
                 operands.append(bound)
-        return Combined(operator, tuple(operands))
+        return CombinedSearch(operator, tuple(operands))
 
 
-def _levels(sought: Sought) -> int:
-    if isinstance(sought, Found):
+def _levels(sought: BoundSearch) -> int:
+    if isinstance(sought, ContainsTerm):
         return 0
     return 1 + max(map(_levels, sought.operands))
 

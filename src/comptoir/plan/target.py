@@ -1,39 +1,35 @@
-"""Paths bound to the model: what of which company a path names (OData URL Conventions 4.01, 4)."""
+"""Resource paths bound to the model (OData URL Conventions 4.01, section 4).
+
+`resolve` finds out what a path names. `RecordPath` finds the record at a path that does not simply
+name it by its key.
+"""
 
 from collections.abc import Collection, Generator, Sequence
 from enum import StrEnum
 
 import msgspec
 
-from comptoir.edm.model import (
-    NAMESPACE,
-    Company,
-    EntitySet,
-    EntityType,
-    Model,
-    NavigationProperty,
-    Property,
-)
+from comptoir.edm.model import NAMESPACE, Company, EntitySet, Model, NavigationProperty, Property
 from comptoir.edm.types import Stored, ValueFault, is_guid
 from comptoir.errors import (
     INVALID_URL,
-    NOT_IMPLEMENTED,
     RECORD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     Refusal,
 )
-from comptoir.messages import suggestion
-from comptoir.plan.read import EVERYTHING, Computed, PagePlan, Row, Within, default_order
+from comptoir.messages import quoted, suggestion
+from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
+from comptoir.refusals import unsupported
 from comptoir.request.path import KeyPart, Segment
 
 COMPANIES = "companies"
 _METADATA = Segment("$metadata", None)
 _VALUE = (Segment("$value", None),)
-_BEYOND = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
+_UNSUPPORTED = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "$query"})
 
 
-class Shape(StrEnum):
-    """What a path names, which decides the methods that it has."""
+class Resource(StrEnum):
+    """What a path names, which decides the methods that it allows."""
 
     SERVICE = "the service document"
     METADATA = "the metadata document"
@@ -47,13 +43,13 @@ class Shape(StrEnum):
 
 
 Key = tuple[tuple[str, Stored], ...]
-"""Properties with the values that tell one record from all others."""
+"""The properties of a key or an alternate key, with their values."""
 
 
-class Hop(msgspec.Struct, frozen=True):
-    """A step along a path: from a record of a set through one of its navigation properties.
+class PathStep(msgspec.Struct, frozen=True):
+    """A navigation property in a path, and the record from which it leads.
 
-    Without a key it is the record to which the hop before leads.
+    Without a key, that is the record to which the previous step leads.
     """
 
     entity_set: EntitySet
@@ -62,28 +58,27 @@ class Hop(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a path names: a set and what of it, under a company unless the set is the companies.
+    """What a path names.
 
-    `key` is the record's key when the path gives it at the set itself, `alternate` the values of a
-    unique rule instead, and `named` whether the path names the properties that it gives. Through
-    `hops` the set is that of the records to which they lead. The company's id has the form of a
-    Guid; whether there is such a company is the store's to say.
+    `entity_set` is the set of the records at the end of the path, after its `steps`. The key is
+    either `key` or, for an alternate key, `alternate`; `named` says that the path names the key's
+    properties. `company_id` is a Guid, but the company may not exist.
     """
 
-    shape: Shape
+    resource: Resource
     entity_set: EntitySet
     company_id: str | None
     key: Stored | None = None
     alternate: Key = ()
-    hops: tuple[Hop, ...] = ()
+    steps: tuple[PathStep, ...] = ()
     property: Property | None = None
     named: bool = False
 
 
-def company_of(segments: Sequence[Segment]) -> str | None:
-    """The id of the company under which a path stands; None for a path that names none.
+def company_id_of(segments: Sequence[Segment]) -> str | None:
+    """The id of the company with which a path begins; None if it does not begin with a company.
 
-    Raises `Refusal` (400) for a key that is no Guid.
+    Raises `Refusal` (400) for a key that is not a Guid.
     """
     if not segments or segments[0].name != COMPANIES or segments[0].key is None:
         return None
@@ -91,7 +86,10 @@ def company_of(segments: Sequence[Segment]) -> str | None:
     first = parts[0]
     if len(parts) > 1 or first.name not in (None, "id") or first.quoted or not is_guid(first.text):
         raise Refusal(
-            INVALID_URL, f"The company's id must be a Guid: {COMPANIES}(<guid>).", target=COMPANIES
+            INVALID_URL,
+            "The key of a company must be its id, a Guid",
+            f"Use {COMPANIES}(<guid>), without quotes.",
+            target=COMPANIES,
         )
     return first.text.lower()
 
@@ -99,114 +97,109 @@ def company_of(segments: Sequence[Segment]) -> str | None:
 def resolve(
     model: Model, segments: Sequence[Segment], company_id: str | None, *, at_root: bool
 ) -> Target:
-    """Bind a path to the model, whose company (`company_of`) is known to exist.
+    """Bind a path to the model; `company_id` is that of `company_id_of`.
 
-    `at_root` is whether a path that names a service root alone asks for its service document: with
-    a slash at its end it does. Raises `Refusal`: 404 for an unknown resource, 400 for a malformed
-    key, 501 for a path of OData that is not supported.
+    `at_root`: the path ends in a slash, so `companies(…)/` is a service root and not a record.
+    Raises `Refusal`: 404 for an unknown resource, 400 for a malformed key, 501 for a path that is
+    valid in OData but not supported.
     """
     companies = model.by_name[COMPANIES]
     rest = segments if company_id is None else segments[1:]
     if not rest and (at_root or company_id is None):
-        return Target(Shape.SERVICE, companies, company_id)
+        return Target(Resource.SERVICE, companies, company_id)
     if company_id is not None and len(rest) == 1:
         simple = _simple(model, rest[0], company_id)
         if simple is not None:
             return simple
     if list(rest) == [_METADATA]:
-        return Target(Shape.METADATA, companies, company_id)
-    walk = _Walk(model, segments)
+        return Target(Resource.METADATA, companies, company_id)
     if company_id is None:
         if rest[0].name != COMPANIES:
             raise _not_found(segments, rest[0], (COMPANIES,))
-        walk.enter(companies, None)
-        return walk.collection(rest[1:])
+        return _Resolver(model, segments, companies, None).collection(rest[1:])
     entity_set = model.by_name.get(rest[0].name) if rest else None
     if entity_set is None or not entity_set.per_company:
-        walk.enter(companies, None, company_id)
-        return walk.record(rest)
-    walk.enter(entity_set, company_id)
+        return _Resolver(model, segments, companies, None, company_id).record(rest)
+    resolver = _Resolver(model, segments, entity_set, company_id)
     if rest[0].key is None:
-        return walk.collection(rest[1:])
-    walk.take_key(rest[0].key)
-    return walk.record(rest[1:])
+        return resolver.collection(rest[1:])
+    resolver.bind_key(rest[0].key)
+    return resolver.record(rest[1:])
 
 
 def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
-    """What a set by itself, or with its key alone, names; None for whatever needs a walk."""
+    """The target of the two most frequent forms, a set and a record by its key; else None."""
     entity_set = model.by_name.get(segment.name)
     if entity_set is None or not entity_set.per_company:
         return None
     if segment.key is None:
-        return Target(Shape.COLLECTION, entity_set, company_id)
+        return Target(Resource.COLLECTION, entity_set, company_id)
     if len(segment.key) > 1 or segment.key[0].name is not None:
         return None
     key = _value(entity_set, entity_set.type.key_property, segment.key[0])
-    return Target(Shape.RECORD, entity_set, company_id, key)
+    return Target(Resource.RECORD, entity_set, company_id, key)
 
 
-class _Walk:
-    """Goes along the segments of a path behind the first set."""
+class _Resolver:
+    """Resolves the segments after the first entity set, one after the other."""
 
-    def __init__(self, model: Model, segments: Sequence[Segment]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        segments: Sequence[Segment],
+        entity_set: EntitySet,
+        company_id: str | None,
+        key: Stored | None = None,
+    ) -> None:
         self._model = model
         self._segments = segments
-        self._company_id: str | None = None
-        self._set = model.by_name[COMPANIES]
-        self._key: Stored | None = None
+        self._company_id = company_id
+        self._set = entity_set
+        self._key = key
         self._alternate: Key = ()
-        self._hops: tuple[Hop, ...] = ()
+        self._steps: tuple[PathStep, ...] = ()
         self._named = False
 
-    def enter(
-        self, entity_set: EntitySet, company_id: str | None, key: Stored | None = None
-    ) -> None:
-        """Begin at a set under a company, or at the record of it with a key."""
-        self._set, self._company_id, self._key = entity_set, company_id, key
-
-    def take_key(self, parts: Sequence[KeyPart]) -> None:
-        """Read the key of the set at which the walk stands."""
+    def bind_key(self, parts: Sequence[KeyPart]) -> None:
+        """Bind the key of a record of the current set."""
         self._key, self._alternate = _key(self._set, parts)
         self._named = parts[0].name is not None
 
     def collection(self, rest: Sequence[Segment]) -> Target:
-        """What a path names whose walk stands at a collection."""
-        rest = self._uncast(rest)
+        """Resolve the segments after a collection of the current set."""
+        rest = self._without_cast(rest)
         if not rest:
-            return self._target(Shape.COLLECTION)
+            return self._target(Resource.COLLECTION)
         if len(rest) == 1 and rest[0].key is None:
             if rest[0].name == "$count":
-                return self._target(Shape.COUNT)
+                return self._target(Resource.COUNT)
             if rest[0].name == "$ref":
-                return self._target(Shape.REFERENCES)
+                return self._target(Resource.REFERENCES)
         raise _not_found(self._segments, rest[0], ("$count", "$ref"))
 
     def record(self, rest: Sequence[Segment]) -> Target:
-        """What a path names whose walk stands at a record."""
-        rest = self._uncast(rest)
+        """Resolve the segments after a record of the current set."""
+        rest = self._without_cast(rest)
         if not rest:
-            return self._target(Shape.RECORD)
+            return self._target(Resource.RECORD)
         name, parts = rest[0].name, rest[0].key
-        navigation = self._set.type.related.get(name)
+        entity_type = self._set.type
+        navigation = entity_type.related.get(name)
         if navigation is not None and (parts is None or navigation.collection):
-            return self._behind(navigation, parts, rest[1:])
-        held = self._set.type.by_name.get(name)
-        if parts is None and held is not None:
+            return self._related(navigation, parts, rest[1:])
+        declared = entity_type.by_name.get(name)
+        if parts is None and declared is not None:
             if len(rest) == 1:
-                return self._target(Shape.PROPERTY, held)
+                return self._target(Resource.PROPERTY, declared)
             if tuple(rest[1:]) == _VALUE:
-                return self._target(Shape.VALUE, held)
+                return self._target(Resource.VALUE, declared)
         if name == "$ref" and parts is None and len(rest) == 1:
-            return self._target(Shape.REFERENCE)
-        raise _not_found(self._segments, rest[0], self._names())
+            return self._target(Resource.REFERENCE)
+        contained = self._model.contained(self._set)
+        known = (*contained, *entity_type.related, *entity_type.by_name)
+        raise _not_found(self._segments, rest[0], known)
 
-    def _names(self) -> Collection[str]:
-        """What may come after the record at which the walk stands."""
-        kind = self._set.type
-        sets = self._model.sets if self._set.name == COMPANIES else ()
-        return (*[each.name for each in sets if each.per_company], *kind.related, *kind.by_name)
-
-    def _behind(
+    def _related(
         self,
         navigation: NavigationProperty,
         parts: Sequence[KeyPart] | None,
@@ -215,161 +208,164 @@ class _Walk:
         key = self._alternate
         if self._key is not None:
             key = ((self._set.type.key, self._key),)
-        self._hops = (*self._hops, Hop(self._set, key or None, navigation))
+        self._steps = (*self._steps, PathStep(self._set, key or None, navigation))
         self._set = self._model.by_name[navigation.target]
         self._key, self._alternate = None, ()
         if parts is not None:
-            self.take_key(parts)
+            self.bind_key(parts)
         elif navigation.collection:
             return self.collection(rest)
         return self.record(rest)
 
-    def _uncast(self, rest: Sequence[Segment]) -> Sequence[Segment]:
-        """The segments without a cast to the type that the records have anyway."""
+    def _without_cast(self, rest: Sequence[Segment]) -> Sequence[Segment]:
+        """The segments without a cast to the set's own type, which has no effect."""
         if rest and rest[0] == Segment(f"{NAMESPACE}.{self._set.type.name}", None):
             return rest[1:]
         return rest
 
-    def _target(self, shape: Shape, held: Property | None = None) -> Target:
+    def _target(self, resource: Resource, declared: Property | None = None) -> Target:
         return Target(
-            shape,
+            resource,
             self._set,
             self._company_id,
             self._key,
             self._alternate,
-            self._hops,
-            held,
+            self._steps,
+            declared,
             self._named,
         )
 
 
 def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str]) -> Refusal:
-    """404 at a segment, at whose place these names are known; 501 for a path that OData has."""
-    path = "/".join(segment.name for segment in segments)
+    """404 for the segment `at`, where `known` names would be valid; 501 for unsupported ones."""
     for segment in segments:
-        if segment.name in _BEYOND:
-            return Refusal(NOT_IMPLEMENTED, f"{segment.name} is not supported in a path.")
-    remedy = f"Resources are under {COMPANIES}(<guid>)/, and their names are case-sensitive."
+        if segment.name in _UNSUPPORTED:
+            return unsupported(f"{segment.name} in a path", remedy="Use a path without it.")
+    remedy = (
+        f"Check the spelling. Names are case-sensitive, and most resources are under "
+        f"{COMPANIES}(<guid>)/."
+    )
     if at.name not in known:
         remedy = suggestion(at.name, known) or remedy
-    return Refusal(RESOURCE_NOT_FOUND, f"There is no resource {path[:200]!r}. {remedy}")
+    path = "/".join(segment.name for segment in segments)
+    return Refusal(RESOURCE_NOT_FOUND, f"There is no resource '{path[:200]}'", remedy)
 
 
 def _key(entity_set: EntitySet, parts: Sequence[KeyPart]) -> tuple[Stored | None, Key]:
-    """The key that the parts give, or else the values of a unique rule."""
-    kind = entity_set.type
-    if len(parts) == 1 and parts[0].name in (None, kind.key):
-        return _value(entity_set, kind.key_property, parts[0]), ()
-    rule = _rule(kind, {part.name for part in parts})
-    if rule is None or len(rule) != len(parts):
-        names = "; ".join([kind.key, *(each.name for each in kind.unique)])
-        raise Refusal(
-            INVALID_URL, f"A key of {entity_set.name} is one of: {names}. Give one of them whole."
-        )
+    """The value of the key; or None, and the properties and values of an alternate key."""
+    entity_type = entity_set.type
+    if len(parts) == 1 and parts[0].name in (None, entity_type.key):
+        return _value(entity_set, entity_type.key_property, parts[0]), ()
     by_name = {part.name: part for part in parts}
-    return None, tuple(
-        [(name, _value(entity_set, kind.by_name[name], by_name[name])) for name in rule]
+    for rule in entity_type.unique:
+        if set(rule.properties) == by_name.keys() and len(parts) == len(by_name):
+            return None, tuple(
+                (name, _value(entity_set, entity_type.by_name[name], by_name[name]))
+                for name in rule.properties
+            )
+    sent = ", ".join(part.name or quoted(part.text) for part in parts)
+    keys = "; ".join([entity_type.key, *(rule.name for rule in entity_type.unique)])
+    raise Refusal(
+        INVALID_URL,
+        f"({sent[:200]}) is not a key of {entity_set.name}",
+        f"Use one of its keys, with all properties of the key: {keys}.",
     )
 
 
-def _rule(kind: EntityType, names: set[str | None]) -> tuple[str, ...] | None:
-    return next((each.properties for each in kind.unique if set(each.properties) == names), None)
-
-
-def _value(entity_set: EntitySet, held: Property, part: KeyPart) -> Stored:
-    if part.quoted != held.type.quoted:
-        form = f"{held.name}='…', in quotes" if not part.quoted else f"{held.name}, without quotes"
-        raise Refusal(INVALID_URL, f"The key of {entity_set.name} is {form}.", target=held.name)
+def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
+    """The value of a key property; raises `Refusal` (400)."""
+    name = declared.name
+    if part.quoted != declared.type.quoted:
+        rule = "must not be in quotes" if part.quoted else "must be in single quotes"
+        raise Refusal(
+            INVALID_URL,
+            f"In a key of {entity_set.name}, {name} {rule}",
+            f"Write {name}=…, without quotes." if part.quoted else f"Write {name}='…'.",
+            target=name,
+        )
     try:
-        return held.type.from_key(part.text)
+        return declared.type.from_key(part.text)
     except ValueFault as fault:
         raise Refusal(
-            INVALID_URL, f"In the key of {entity_set.name}, {held.name} {fault}", target=held.name
+            INVALID_URL, f"In a key of {entity_set.name}, {name} {fault}", target=name
         ) from None
 
 
-Search = Generator[PagePlan, list[Row], Row | None]
-"""What a search for a record yields, is sent and returns."""
+RecordLookup = Generator[PagePlan, list[Row], Row | None]
+"""A search for a record: it yields the pages to read, and is sent their rows."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A record as a path names it, not simply by its key."""
+class RecordPath(msgspec.Struct, frozen=True):
+    """A record, or a part of a collection, that a path names by navigation or an alternate key.
+
+    The methods are generators, which yield the pages to read and are sent their rows. A read runs
+    them on committed data, and a write within its transaction. They raise `Refusal` (404) if the
+    path contains a key that no record has.
+    """
 
     target: Target
     company: Company | None
 
+    def lookup(self, computed: Computed = ()) -> RecordLookup:
+        """Find the record; None if the navigation property leads to none.
 
-def find(place: Place, computed: Computed = ()) -> Search:
-    """The record at a place, None where navigation leads to none.
+        The row ends in the values of `computed`.
+        """
+        within = yield from self.within()
+        target = self.target
+        key = target.alternate
+        if target.key is not None:
+            key = ((target.entity_set.type.key, target.key),)
+        return (yield from self._one(target.entity_set, key, within, computed))
 
-    Behind its properties the row has the computed values. Raises `Refusal` (404) when the path
-    gives a key that no record has.
-    """
-    within = yield from reach(place)
-    target = place.target
-    key = target.alternate
-    if target.key is not None:
-        key = ((target.entity_set.type.key, target.key),)
-    return (yield from _one(place, target.entity_set, key, within, computed))
-
-
-def find_record(place: Place) -> Generator[PagePlan, list[Row], Row]:
-    """The record at a place; raises `Refusal` (404) where there is none."""
-    row = yield from find(place)
-    if row is None:
-        name = place.target.hops[-1].navigation.name
-        raise Refusal(RECORD_NOT_FOUND, f"{name} leads to no record here. Read it first.")
-    return row
-
-
-def reach(place: Place) -> Generator[PagePlan, list[Row], Within | None]:
-    """What the records have to which the hops of a path lead, None when they lead nowhere.
-
-    Raises `Refusal` (404) when a record on the way does not exist.
-    """
-    within: Within | None = ()
-    for hop in place.target.hops:
-        row = yield from _one(place, hop.entity_set, hop.key or (), within)
+    def record(self) -> Generator[PagePlan, list[Row], Row]:
+        """Find the record; raises `Refusal` (404) if the navigation property leads to none."""
+        row = yield from self.lookup()
         if row is None:
-            return None
-        own, other = hop.navigation.on
-        value = row[hop.entity_set.type.position[own] + 1]
-        # a blank value relates to nothing
-        within = None if value == "" else ((other, value), *hop.navigation.only.items())
-    return within
+            name = self.target.steps[-1].navigation.name
+            raise Refusal(
+                RECORD_NOT_FOUND,
+                f"{name} leads to no record",
+                f"Write to a record of {self.target.entity_set.name} by its key.",
+            )
+        return row
+
+    def within(self) -> Generator[PagePlan, list[Row], Within | None]:
+        """Find the values that relate records to the path's last step; None if there are none."""
+        within: Within | None = ()
+        for step in self.target.steps:
+            row = yield from self._one(step.entity_set, step.key or (), within)
+            if row is None:
+                return None
+            own, other = step.navigation.on
+            value = row[step.entity_set.type.column_of[own]]
+            # a blank value relates to nothing
+            within = None if value == "" else ((other, value), *step.navigation.only.items())
+        return within
+
+    def _one(
+        self, entity_set: EntitySet, key: Key, within: Within | None, computed: Computed = ()
+    ) -> RecordLookup:
+        row = None
+        if within is not None:
+            company = self.company if entity_set.per_company else None
+            pipeline, values = list_pipeline(entity_set, computed)
+            bounds = Bounds(company, within=(*within, *key))
+            rows = yield PagePlan(pipeline, bounds, 1, values)
+            row = rows[0] if rows else None
+        if row is None and key:
+            raise record_not_found(entity_set, ", ".join(str(value) for _, value in key))
+        return row
 
 
-def no_record(entity_set: EntitySet, key: Stored) -> Refusal:
-    """404: the set holds no record with this key."""
+RecordAddress = Stored | RecordPath
+"""A record by its key, or by a path on which it is to be found."""
+
+
+def record_not_found(entity_set: EntitySet, key: Stored) -> Refusal:
+    """404 for a key that no record of the set has."""
     return Refusal(
         RECORD_NOT_FOUND,
-        f"{entity_set.name} holds no record with the key {str(key)[:100]}. "
-        f"List {entity_set.name} to find the keys that exist.",
+        f"{entity_set.name} has no record with the key {quoted(str(key))}",
+        f"List {entity_set.name} to find the existing keys.",
     )
-
-
-def _one(
-    place: Place,
-    entity_set: EntitySet,
-    key: Key,
-    within: Within | None,
-    computed: Computed = (),
-) -> Search:
-    row = None
-    if within is not None:
-        order = default_order(entity_set)
-        company = place.company if entity_set.per_company else None
-        rows = yield PagePlan(
-            entity_set,
-            company,
-            EVERYTHING,
-            order,
-            None,
-            1,
-            within=(*within, *key),
-            computed=computed,
-        )
-        row = rows[0] if rows else None
-    if row is None and key:
-        raise no_record(entity_set, ", ".join(str(value) for _, value in key))
-    return row

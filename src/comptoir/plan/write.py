@@ -1,45 +1,39 @@
-"""Bodies bound to the model: the values that a create or an update gives, checked."""
+"""Writes bound to the model: the plans, and the bodies with their values checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from uuid import uuid4
 
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
 from comptoir.edm.types import Guid, Stored, ValueFault
-from comptoir.errors import (
-    BAD_REQUEST,
-    NOT_IMPLEMENTED,
-    PARAM_NOT_PROVIDED,
-    ErrorDetail,
-    ErrorType,
-    Refusal,
-)
+from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal
 from comptoir.jsonvalue import Json
-from comptoir.messages import suggestion
-from comptoir.plan.target import Place
+from comptoir.messages import quoted
+from comptoir.plan.target import RecordAddress, RecordPath
+from comptoir.refusals import unknown_name, unsupported
 from comptoir.request.headers import EntityTags
 
-TOLD = 20
-"""How many faults of a body are told; the rest of it is not looked at."""
+MOST_FAULTS = 20
+"""The most faults of a body that a response lists."""
 
 
-class Values(msgspec.Struct, frozen=True):
-    """The properties that a body gives, in stored form, and what is wrong with the others.
+class Body(msgspec.Struct, frozen=True):
+    """The values of a body, in stored form, and the refusal for those that are not valid.
 
-    A fault is reported only when record and precondition have been found in order, so it waits
-    here until then. With `key_is_made` the body leaves the key out, and no record has it yet.
+    The refusal is raised only after the record and the precondition have been checked. With
+    `key_is_generated` no record can have the key yet.
     """
 
-    given: Mapping[str, Stored]
-    fault: Refusal | None
-    key_is_made: bool = False
+    values: Mapping[str, Stored]
+    refusal: Refusal | None
+    key_is_generated: bool = False
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """By what a write is known that is sent again: the ids, and a digest of what was sent.
+    """The identity of a repeatable write: its ids, and a digest of the request.
 
-    `at` is when it came. Such writes that came before `forget_before` need not be known any more.
+    `at` is the time of the request. Repeatable writes from before `forget_before` may be forgotten.
     """
 
     request_id: str
@@ -49,15 +43,16 @@ class Repeat(msgspec.Struct, frozen=True):
     forget_before: str
 
 
-class CreatePlan(msgspec.Struct, frozen=True):
-    """A record to be created, by whom, and the tags that must hold for one of the same key.
+class CreatePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A record to create for the principal `by`.
 
-    `must_not_exist` is `If-None-Match: *`: a record of the same key is 412 instead of 409.
+    If a record has the key already: `if_match` must match its tag, and `must_not_exist`
+    (`If-None-Match: *`) makes the refusal a 412 instead of a 409.
     """
 
     entity_set: EntitySet
     company: Company
-    values: Values
+    body: Body
     by: str
     if_match: EntityTags | None = None
     must_not_exist: bool = False
@@ -65,160 +60,155 @@ class CreatePlan(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> Stored | None:
-        """The key that the record will have, None when the body lacks one that cannot be made."""
-        return self.values.given.get(self.entity_set.type.key)
+        """The key of the new record; None if the body lacks one that cannot be generated."""
+        return self.body.values.get(self.entity_set.type.key)
 
 
-Sought = Stored | Place
-"""The record to be written: its key, or where it is to be found in the transaction."""
+class _ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A write to an existing record by the principal `by`.
 
-
-class UpdatePlan(msgspec.Struct, frozen=True):
-    """A record to be changed, tags of which it must have one or must not, and by whom.
-
-    With `replaces`, properties that are not given get their default.
+    The record's tag must match `if_match` and must not match `if_none_match`.
     """
 
     entity_set: EntitySet
     company: Company
-    sought: Sought
-    values: Values
+    address: RecordAddress
     if_match: EntityTags
     by: str
     if_none_match: EntityTags | None = None
+    repeat: Repeat | None = None
+
+    @property
+    def key(self) -> Stored | None:
+        """The key of the record; None if only the transaction can find it."""
+        return None if isinstance(self.address, RecordPath) else self.address
+
+
+class UpdatePlan(_ChangePlan, frozen=True, kw_only=True):
+    """An update of a record; if it `replaces`, properties that the body omits get their default."""
+
+    body: Body
     replaces: bool = False
-    repeat: Repeat | None = None
-
-    @property
-    def key(self) -> Stored | None:
-        """The key of the record, None where only the transaction can tell."""
-        return None if isinstance(self.sought, Place) else self.sought
 
 
-class DeletePlan(msgspec.Struct, frozen=True):
-    """A record to be deleted, tags of which it must have one or must not, and by whom."""
-
-    entity_set: EntitySet
-    company: Company
-    sought: Sought
-    if_match: EntityTags
-    by: str
-    if_none_match: EntityTags | None = None
-    repeat: Repeat | None = None
-
-    @property
-    def key(self) -> Stored | None:
-        """The key of the record, None where only the transaction can tell."""
-        return None if isinstance(self.sought, Place) else self.sought
+class DeletePlan(_ChangePlan, frozen=True, kw_only=True):
+    """The deletion of a record."""
 
 
 WritePlan = CreatePlan | UpdatePlan | DeletePlan
 
 
-def bind_create(
-    kind: EntityType,
-    body: dict[str, Json],
-    key: Stored | None = None,
-    spare_key: str | None = None,
-    *,
-    ieee754: bool = False,
-) -> Values:
-    """Check a body from which a record is created; computed properties in it are ignored.
+class BodyBinder:
+    """Binds one body to an entity type. Values that the service computes are ignored.
 
-    `key` is the record's key, whatever the body says. Where neither gives one that is a Guid, the
-    record has the `spare_key`, or else a new one. `ieee754` lets Decimals be texts.
+    With `ieee754`, Edm.Decimal values may be strings.
     """
-    given, faults = _bind(kind, body, creating=True, ieee754=ieee754)
-    if key is not None:
-        given[kind.key] = key
-        if kind.key_property.type.is_no_key(key):
-            message = f"{kind.key} must not be {key!r}, which names no record."
-            faults.append((BAD_REQUEST, message, kind.key))
-    elif kind.key in given and kind.key_property.type.is_no_key(given[kind.key]):
-        # as good as left out: a Guid is made, and any other key is missed
-        del given[kind.key]
-    faults += _left_out(kind, {*body, *given})
-    makes_key = kind.key not in given and isinstance(kind.key_property.type, Guid)
-    if makes_key:
-        given[kind.key] = spare_key or str(uuid4())
-    return Values(given, _refusal(faults), key_is_made=makes_key and spare_key is None)
 
+    def __init__(
+        self, entity_type: EntityType, body: dict[str, Json], *, ieee754: bool = False
+    ) -> None:
+        self._type = entity_type
+        self._body = body
+        self._ieee754 = ieee754
+        self._values: dict[str, Stored] = {}
+        self._faults: list[Refusal] = []
 
-def bind_update(kind: EntityType, body: dict[str, Json], *, ieee754: bool = False) -> Values:
-    """Check a partial body; computed properties in it are ignored, and so is another key."""
-    given, faults = _bind(kind, body, creating=False, ieee754=ieee754)
-    return Values(given, _refusal(faults))
+    def create(self, key: Stored | None = None, spare_key: str | None = None) -> Body:
+        """Bind the body of a create.
 
+        `key` replaces the key in the body. If there is neither, a Guid key is `spare_key`, or else
+        a new Guid.
+        """
+        entity_type, values = self._type, self._values
+        key_type = entity_type.key_property.type
+        self._bind(creating=True)
+        if key is not None:
+            values[entity_type.key] = key
+            if key_type.is_no_key(key):
+                self._fault(
+                    f"{entity_type.key} {quoted(str(key))} does not identify a record",
+                    "Use another key.",
+                    entity_type.key,
+                )
+        elif entity_type.key in values and key_type.is_no_key(values[entity_type.key]):
+            # an empty key counts as omitted
+            del values[entity_type.key]
+        self._check_required({*self._body, *values})
+        generates = entity_type.key not in values and isinstance(key_type, Guid)
+        if generates:
+            values[entity_type.key] = spare_key or str(uuid4())
+        return self._bound(key_is_generated=generates and spare_key is None)
 
-def bind_replace(kind: EntityType, body: dict[str, Json], *, ieee754: bool = False) -> Values:
-    """Check a whole body; computed properties in it are ignored, and so is another key."""
-    given, faults = _bind(kind, body, creating=False, ieee754=ieee754)
-    faults += _left_out(kind, {*body, kind.key})
-    return Values(given, _refusal(faults))
+    def update(self, *, replaces: bool) -> Body:
+        """Bind the body of an update, which may omit required properties unless it `replaces`.
 
+        A key in the body is ignored.
+        """
+        self._bind(creating=False)
+        if replaces:
+            self._check_required({*self._body, self._type.key})
+        return self._bound()
 
-def _bind(
-    kind: EntityType, body: dict[str, Json], *, creating: bool, ieee754: bool
-) -> tuple[dict[str, Stored], list[tuple[ErrorType, str, str]]]:
-    given: dict[str, Stored] = {}
-    faults: list[tuple[ErrorType, str, str]] = []
-    for name, value in body.items():
-        held = kind.by_name.get(name)
-        if held is None:
-            if len(faults) >= TOLD:
-                break
-            faults.append(_nested(name) if name in kind.related else _unknown(kind, name))
-        elif _is_ignored(kind, held, creating):
-            continue
-        elif value is None and held.required:
-            empty = (
-                f"is never null, and {held.type.no_value} is no value here. Send a value for it."
-            )
-            faults.append((BAD_REQUEST, f"{name} {empty}", name))
-        else:
-            try:
-                read = held.type.from_ieee754_json if ieee754 else held.type.from_json
-                stored = read(value)
-            except ValueFault as fault:
-                faults.append((BAD_REQUEST, f"{name} {fault}", name))
+    def _bind(self, *, creating: bool) -> None:
+        by_name, ieee754 = self._type.by_name, self._ieee754
+        for name, value in self._body.items():
+            declared = by_name.get(name)
+            if declared is None:
+                if len(self._faults) >= MOST_FAULTS:
+                    break
+                self._faults.append(self._unknown(name))
+            elif self._is_ignored(declared, creating=creating):
                 continue
-            if held.required and stored == held.type.default:
-                faults.append(_missing(held, "must not be empty."))
-            given[name] = stored
-    return given, faults
+            elif value is None and declared.required:
+                self._fault(f"{name} must not be null", "Send a value for it.", name)
+            else:
+                try:
+                    edm_type = declared.type
+                    read = edm_type.from_ieee754_json if ieee754 else edm_type.from_json
+                    stored = read(value)
+                except ValueFault as fault:
+                    self._faults.append(Refusal(BAD_REQUEST, f"{name} {fault}", target=name))
+                    continue
+                if declared.required and stored == edm_type.default:
+                    self._faults.append(_missing(name, "must not be empty"))
+                self._values[name] = stored
+
+    def _is_ignored(self, declared: Property, *, creating: bool) -> bool:
+        if declared.modified_at:
+            return not (creating and declared.kept_on_create)
+        return declared.name == self._type.key and not creating
+
+    def _check_required(self, sent: Set[str]) -> None:
+        self._faults += [
+            _missing(each.name, "is required")
+            for each in self._type.properties
+            if each.required and each.name not in sent
+        ]
+
+    def _unknown(self, name: str) -> Refusal:
+        if name in self._type.related:
+            return unsupported(
+                f"Related records in a body, as in {name},",
+                name,
+                remedy=f"Remove {name}, and write the related records in their own entity set.",
+            )
+        return unknown_name(
+            self._type.name, "property", name, self._type.by_name, name[:100], error=BAD_REQUEST
+        )
+
+    def _fault(self, problem: str, remedy: str, target: str) -> None:
+        self._faults.append(Refusal(BAD_REQUEST, problem, remedy, target=target))
+
+    def _bound(self, *, key_is_generated: bool = False) -> Body:
+        """The bound body; its refusal is that of the first fault, with all of them as details."""
+        refusal = self._faults[0] if self._faults else None
+        if refusal is not None and len(self._faults) > 1:
+            refusal.details = tuple(
+                ErrorDetail(each.error.code, each.message, each.target or "")
+                for each in self._faults[:MOST_FAULTS]
+            )
+        return Body(self._values, refusal, key_is_generated)
 
 
-def _is_ignored(kind: EntityType, held: Property, creating: bool) -> bool:
-    if held.modified_at:
-        return not (creating and held.kept_on_create)
-    return held.name == kind.key and not creating
-
-
-def _left_out(kind: EntityType, sent: set[str]) -> list[tuple[ErrorType, str, str]]:
-    return [
-        _missing(each, "is required, but was not sent.")
-        for each in kind.properties
-        if each.required and each.name not in sent
-    ]
-
-
-def _missing(held: Property, rule: str) -> tuple[ErrorType, str, str]:
-    return PARAM_NOT_PROVIDED, f"{held.name} {rule} Send a value for it.", held.name
-
-
-def _nested(name: str) -> tuple[ErrorType, str, str]:
-    message = f"Related records in a body are not supported. Leave {name} out, and write its own."
-    return NOT_IMPLEMENTED, message, name
-
-
-def _unknown(kind: EntityType, name: str) -> tuple[ErrorType, str, str]:
-    hint = suggestion(name, kind.by_name) or "The reference lists the properties."
-    return BAD_REQUEST, f"{name[:100]} is no property of {kind.name}. {hint}", name[:100]
-
-
-def _refusal(faults: list[tuple[ErrorType, str, str]]) -> Refusal | None:
-    if not faults:
-        return None
-    kind, message, target = faults[0]
-    details = tuple(ErrorDetail(each.code, text, where) for each, text, where in faults[:TOLD])
-    return Refusal(kind, message, target=target, details=details if len(faults) > 1 else ())
+def _missing(name: str, rule: str) -> Refusal:
+    return Refusal(PARAM_NOT_PROVIDED, f"{name} {rule}", "Send a value for it.", target=name)

@@ -128,7 +128,7 @@ class RecordWriter:
             to_wire = wire_form(held.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
-        self._key_at = kind.position[kind.key] + 1
+        self._key_at = kind.column_of[kind.key]
         self._end = len(kind.properties) + 1
         self._key_quoted = kind.key_property.type.quoted
 
@@ -245,7 +245,7 @@ def wire_form(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | N
 def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
     kind = entity_set.type
     names = kind.by_name if shape.names is None else shape.names
-    held = [(name, kind.by_name[name].type, kind.position[name] + 1) for name in names]
+    held = [(name, kind.by_name[name].type, kind.column_of[name]) for name in names]
     behind = len(kind.properties) + 1
     held += [(each.name, each.type, behind + each.place) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []

@@ -1,32 +1,40 @@
-"""The input of a verb: the request, the target of its path, its options, and the runtime."""
+"""What the verbs work on: the request with the target of its path, and the runtime."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from functools import lru_cache
+from typing import TypeVar
 
 import msgspec
 
 from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, Model
-from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
+from comptoir.edm.types import Stored
+from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
-from comptoir.plan.read import Computed
-from comptoir.plan.target import Target
+from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
+from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
+from comptoir.refusals import inapplicable, unsupported
 from comptoir.request.accept import Format
-from comptoir.request.access import Access
+from comptoir.request.access import INTENT, TOKEN, Access
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.headers import Headers
-from comptoir.request.options import NO_OPTIONS, QueryOptions
+from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import Header, Response
-from comptoir.store.protocol import Patience, Reads, Store
+from comptoir.store.store import Patience, Reads, Store
+
+T = TypeVar("T")
+
+READING = frozenset({"GET", "HEAD"})
 
 
 class Request(msgspec.Struct):
-    """A request on the interface: `path` and `query` are percent-encoded, the path without base.
+    """A request to the API.
 
-    `read_body` reads the body, within the limit, when an operation gets to it; `patience` awaits
-    long reads while the client does; `access` is None for one that says nothing of it.
+    `path` and `query` are percent-encoded, and the path lacks the base path. `read_body` reads the
+    body up to its limit. `patience` gives up a long read when the client disconnects. `access` is
+    None without its headers.
     """
 
     method: str
@@ -40,7 +48,7 @@ class Request(msgspec.Struct):
 
 
 class Runtime:
-    """What all verbs work with: the model, the store that holds its records, the settings."""
+    """The model, the store of its records, and the settings: the same for all requests."""
 
     def __init__(self, model: Model, store: Store, settings: Settings) -> None:
         self.model = model
@@ -59,15 +67,46 @@ class Runtime:
     def binding_context(
         self, entity_set: EntitySet, aliases: AliasTexts = (), computed: Computed = ()
     ) -> BindingContext:
-        """What expressions over a set's records are bound on."""
+        """The binding context of expressions over a set's records."""
         if aliases or computed:
             return BindingContext(self.model, entity_set, self.limits, computed, aliases)
         return self._plain_contexts[entity_set]
 
+    def reads(self, method: str, access: Access | None, company: Company | None) -> Reads:
+        """The store for a request's reads: a replica if `access` allows one.
+
+        A replica's lag is measured by a company's change numbers, so it serves only reads of one
+        company. Raises `Refusal` (400) for a write that claims to read only, and for a consistency
+        token of another company or incarnation.
+        """
+        if access is None:
+            return self.store
+        reads = method in READING
+        if access.intent == "readonly" and not reads:
+            raise Refusal(
+                BAD_REQUEST,
+                f"{INTENT}: ReadOnly does not allow {method[:20]}",
+                "Remove the header, or send ReadWrite.",
+                target=INTENT,
+            )
+        if company is None:
+            return self.store
+        seen = access.seen
+        if seen is not None and seen.incarnation != company.incarnation:
+            raise Refusal(
+                BAD_REQUEST,
+                f"The {TOKEN} is for another company, or from before the company was restored",
+                "Send the token of the last write to this company, or none.",
+                target=TOKEN,
+            )
+        if not (reads and access.may_lag):
+            return self.store
+        return self.store.replicated(company, 0 if seen is None else seen.number)
+
 
 @lru_cache(1_000)
 def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> RecordWriter:
-    """What writes a set's records in a format and a shape."""
+    """The writer of a set's records in a format and a shape."""
     return RecordWriter(entity_set, form, shape)
 
 
@@ -83,31 +122,78 @@ class Context(msgspec.Struct):
 
     @property
     def entity_set(self) -> EntitySet:
-        """The set that the path names."""
+        """The set of the records that the path names."""
         return self.target.entity_set
 
-    def under(self) -> Company:
-        """The company that a write is under."""
+    @property
+    def address(self) -> RecordAddress:
+        """The key of the record that the path names, or the path on which it is to be found."""
+        target = self.target
+        if target.key is not None and not target.steps:
+            return target.key
+        return RecordPath(target, self.company)
+
+    def required_company(self) -> Company:
+        """The company; raises `LookupError` if the path has none, which writes and lists need."""
         if self.company is None:
-            raise LookupError(f"{self.entity_set.name} is written under no company")
+            raise LookupError(f"{self.entity_set.name} without a company")
         return self.company
 
     def headers(self) -> list[Header]:
-        """The headers of an answer with records."""
+        """The headers of a response with records."""
         return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
+
+    async def row(self, computed: Computed = ()) -> Row | None:
+        """The record that the path names, with the computed values after its properties.
+
+        None if a navigation property leads to no record. Raises `Refusal` (404) if the path
+        contains a key that no record has.
+        """
+        address = self.address
+        if computed or isinstance(address, RecordPath):
+            return await self._committed(RecordPath(self.target, self.company).lookup(computed))
+        plan = RecordPlan(self.entity_set, self.company, address)
+        row = await self.reads.record(plan, self.request.patience)
+        if row is None:
+            raise record_not_found(self.entity_set, address)
+        return row
+
+    async def key(self) -> Stored:
+        """The key of the record that the path names; raises `Refusal` (404) if there is none."""
+        address = self.address
+        if isinstance(address, RecordPath):
+            return self.records.key(await self._committed(address.record()))
+        return address
+
+    async def within(self) -> Within | None:
+        """The values that narrow a collection to the records that a path's navigation relates.
+
+        None if it relates no records. Raises `Refusal` (404) as `row` does.
+        """
+        return await self._committed(RecordPath(self.target, self.company).within())
+
+    async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
+        """The result of a lookup in committed data."""
+        try:
+            plan = next(lookup)
+            while True:
+                pages = self.reads.page(plan, self.request.patience)
+                plan = lookup.send([row async for rows in pages for row in rows])
+        except StopIteration as end:
+            found: T = end.value
+            return found
 
 
 Verb = Callable[[Context], Awaitable[Response]]
-"""Answers a request whose path and method are in order; raises `Refusal`."""
-
+"""Answers a request whose path and method are valid; raises `Refusal`."""
 
 FORMATTING = frozenset({"$format"})
-"""The query options of what has a form, but no records to choose from."""
+"""The query options of the service documents, a property and a reference."""
 
 COUNTING = frozenset(
     {"$apply", "$expand", "$filter", "$orderby", "$search", "$select", "$skip", "$top"}
 )
-"""The query options that a count takes; it depends on `$apply`, `$filter` and `$search` alone."""
+"""The query options of a count, which depends on `$apply`, `$filter` and `$search` alone."""
 
 COLLECTING = frozenset(
     {
@@ -126,36 +212,22 @@ COLLECTING = frozenset(
         "$top",
     }
 )
-"""The query options that a collection takes."""
+"""The query options of a collection: all that the service supports."""
 
 REFERRING = COLLECTING - {"$apply", "$compute", "$expand", "$select"}
-"""The query options that a collection of references takes: they have no fields to choose."""
+"""The query options of a collection of references, which have no properties to select."""
 
 VIEWING = frozenset({"$compute", "$expand", "$format", "$select"})
-"""The query options that a single record takes."""
-
-_SUPPORTED = COLLECTING
+"""The query options of a single record."""
 
 
-def refuse_options(options: QueryOptions, what: str) -> None:
-    """Raise `Refusal` (400) for query options where none apply."""
-    if options is not NO_OPTIONS:
-        allow_options(options, frozenset(), what)
-
-
-def allow_options(options: QueryOptions, allowed: frozenset[str], what: str) -> None:
+def allow_options(options: QueryOptions, allowed: frozenset[str], resource: str) -> None:
     """Raise `Refusal` for query options other than the allowed ones.
 
-    400, but 501 for those that nothing here takes.
+    400, but 501 for options that no resource supports.
     """
     for name in options.given:
-        if name not in _SUPPORTED:
-            raise Refusal(
-                NOT_IMPLEMENTED,
-                f"The query option {name} is not supported. Ask without it.",
-                target=name,
-            )
+        if name not in COLLECTING:
+            raise unsupported(f"The query option {name}", name)
         if name not in allowed:
-            raise Refusal(
-                INVALID_URL, f"{name} does not apply to {what}. Leave it out.", target=name
-            )
+            raise inapplicable(name, resource)

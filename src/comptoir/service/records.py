@@ -2,18 +2,17 @@
 
 from comptoir.auth import Scope, require
 from comptoir.edm.types import NO_GUID
-from comptoir.plan.pages import Bounds, computed_now
-from comptoir.plan.read import Computed, Row
+from comptoir.plan.pages import computed_now
+from comptoir.plan.read import Bounds, Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS
 from comptoir.response.records import property_body, reference_body
 from comptoir.response.response import Header, Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
-from comptoir.service.places import row_of
 from comptoir.service.views import Views
 
-NO_CONTENT = 204
+_VERSION: Header = (b"odata-version", b"4.0")
 
 
 class Records:
@@ -25,43 +24,45 @@ class Records:
         self._views = Views(runtime)
 
     async def read(self, context: Context) -> Response:
-        """The record, or 304 when the client has it already."""
+        """The record, or 304 if the client has it already."""
         require(context.request.principal, Scope.RECORDS_READ)
         if context.options is not NO_OPTIONS:
             return await self._viewed(context)
-        found = await self._found(context)
+        found = await _found(context)
         if isinstance(found, Response):
             return found
         body = context.records.record(self._base_url, context.company, found)
-        return _answer(context, found, context.headers(), body)
+        return _response(context, found, context.headers(), body)
 
     async def _viewed(self, context: Context) -> Response:
-        """The record as `$select`, `$compute` and `$expand` show it."""
-        allow_options(context.options, VIEWING, "a single record")
+        """The record with `$select`, `$compute` and `$expand`."""
+        allow_options(context.options, VIEWING, context.target.resource)
         computed = computed_now(self._views.computed(context))
         view = self._views.of(context, computed)
-        found = await self._found(context, computed)
+        found = await _found(context, computed)
         if isinstance(found, Response):
             return found
         extras = () if view.expander is None else (await view.expander.extras([found]))[0]
         body = view.records.record(self._base_url, context.company, found, extras)
-        return _answer(context, found, context.headers(), body)
+        return _response(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Response:
-        """Operation 9 at a key: the collection, narrowed to one record unless the key is zero."""
-        # a key with its name is OData's form, which some libraries write that name no version
+        """Operation 9 at a key: the collection, narrowed to the record unless the key is zero."""
+        # some libraries that do not name the protocol use OData's form, a key with its name
         if names_protocol(context.request.headers) or context.target.named:
             return await self.read(context)
         require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
             return await self._collections.page(context, Bounds(context.company))
-        row = await row_of(context)
+        row = await context.row()
         keys = () if row is None else (context.records.key(row),)
         return await self._collections.page(context, Bounds(context.company, keys))
 
     async def reference(self, context: Context) -> Response:
         """The address of the record (OData JSON Format 4.01, section 14)."""
-        row = await self._plain(context, "a reference")
+        require(context.request.principal, Scope.RECORDS_READ)
+        allow_options(context.options, FORMATTING, context.target.resource)
+        row = await context.row()
         if row is None:
             return _nothing()
         link = context.records.link(self._base_url, context.company, row)
@@ -69,61 +70,54 @@ class Records:
 
     async def property(self, context: Context) -> Response:
         """One property of the record (OData JSON Format 4.01, section 11)."""
-        return await self._part(context, "a single property", raw=False)
+        return await self._property(context, raw=False)
 
     async def value(self, context: Context) -> Response:
         """The text of one property (OData Protocol 4.01, section 11.2.4.1)."""
-        return await self._part(context, "a raw value", raw=True)
+        return await self._property(context, raw=True)
 
-    async def _part(self, context: Context, what: str, *, raw: bool) -> Response:
+    async def _property(self, context: Context, *, raw: bool) -> Response:
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(context.options, frozenset() if raw else FORMATTING, what)
-        held = context.target.property
-        found = await self._found(context)
+        resource, declared = context.target.resource, context.target.property
+        allow_options(context.options, frozenset() if raw else FORMATTING, resource)
+        found = await _found(context)
         if isinstance(found, Response):
             return found
-        if held is None:
-            raise LookupError(f"{what} without a property")
-        stored = found[context.entity_set.type.position[held.name] + 1]
+        if declared is None:
+            raise LookupError(f"{resource} without a property")
+        stored = found[context.entity_set.type.column_of[declared.name]]
         if raw:
             headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
-            return _answer(context, found, headers, held.type.to_text(stored).encode())
+            return _response(context, found, headers, declared.type.to_text(stored).encode())
         link = context.records.link(self._base_url, context.company, found)
-        body = property_body(self._base_url, link, held, stored, context.records.form)
-        return _answer(context, found, context.headers(), body)
-
-    async def _plain(self, context: Context, what: str) -> Row | None:
-        require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(context.options, FORMATTING, what)
-        return await row_of(context)
-
-    async def _found(self, context: Context, computed: Computed = ()) -> Row | Response:
-        """The record; or what is answered when there is none, or when the client has it."""
-        unchanged = entity_tags(context.request.headers, b"if-none-match")
-        row = await row_of(context, computed)
-        if row is None:
-            return _nothing()
-        if unchanged is not None and unchanged.hold(context.records.opaque(context.company, row)):
-            headers: list[Header] = [_VERSION, _etag(context, row)]
-            return Response(304, headers, is_revalidated=_is_covered(context))
-        return row
+        body = property_body(self._base_url, link, declared, stored, context.records.form)
+        return _response(context, found, context.headers(), body)
 
 
-_VERSION: Header = (b"odata-version", b"4.0")
+async def _found(context: Context, computed: Computed = ()) -> Row | Response:
+    """The record; or the response if there is none, or if the client has it already."""
+    known = entity_tags(context.request.headers, b"if-none-match")
+    row = await context.row(computed)
+    if row is None:
+        return _nothing()
+    if known is not None and known.hold(context.records.opaque(context.company, row)):
+        headers: list[Header] = [_VERSION, _etag(context, row)]
+        return Response(304, headers, is_revalidated=_is_covered(context))
+    return row
 
 
 def _nothing() -> Response:
-    """What navigation to no record is answered with (OData Protocol 4.01, section 11.2.8)."""
-    return Response(NO_CONTENT, [_VERSION])
+    """The response if navigation leads to no record (OData Protocol 4.01, section 11.2.8)."""
+    return Response(204, [_VERSION])
 
 
-def _answer(context: Context, row: Row, headers: list[Header], body: bytes) -> Response:
+def _response(context: Context, row: Row, headers: list[Header], body: bytes) -> Response:
     headers.append(_etag(context, row))
     return Response(200, headers, body, _is_covered(context))
 
 
 def _is_covered(context: Context) -> bool:
-    """Whether what is shown changes with the record's tag: related and computed values do not."""
+    """Whether the response changes only with the record's tag: expanded and computed values may."""
     return not context.request.query and context.entity_set.view is None
 
 

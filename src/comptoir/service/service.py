@@ -8,51 +8,48 @@ from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
-from comptoir.plan.target import Shape, Target, company_of, resolve
+from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
 from comptoir.request.accept import DEFAULT, answer_format
 from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.options import QueryOptions, parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.response import Response
-from comptoir.service.abilities import abilities
-from comptoir.service.access import READING, reads_of
-from comptoir.service.atomic import AtomicGroup
 from comptoir.service.collections import Collections
-from comptoir.service.context import Context, Request, Runtime, Verb, record_writer
-from comptoir.service.describing import Describing
+from comptoir.service.context import READING, Context, Request, Runtime, Verb, record_writer
+from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import Records
-from comptoir.service.writes import Writes
-from comptoir.store.protocol import Reads, Renewed, Store
+from comptoir.service.writes import AtomicGroup, Writes
+from comptoir.store.store import Renewed, Store
 
-FORMATS_OF_THEIR_OWN = frozenset({Shape.COUNT, Shape.VALUE, Shape.METADATA})
-"""What `Accept` does not choose the metadata level of: plain text, and the metadata document."""
+_WITHOUT_METADATA_LEVEL = frozenset({Resource.COUNT, Resource.VALUE, Resource.METADATA})
+"""Plain text and `$metadata`, whose format does not depend on a metadata level in `Accept`."""
 
 
 class Service:
-    """Answers requests on the records of a model, which a store holds."""
+    """Answers requests for the records of a model."""
 
     def __init__(self, model: Model, store: Store, settings: Settings) -> None:
         self._runtime = Runtime(model, store, settings)
         collections = Collections(self._runtime)
         records = Records(self._runtime, collections)
         self._writes = Writes(self._runtime)
-        describing = Describing(self._runtime, abilities(settings))
-        self._verbs: dict[Shape, dict[str, Verb]] = {
-            Shape.SERVICE: {"GET": describing.service},
-            Shape.METADATA: {"GET": describing.metadata},
-            Shape.COLLECTION: {"GET": collections.list},
-            Shape.COUNT: {"GET": collections.count},
-            Shape.REFERENCES: {"GET": collections.references},
-            Shape.RECORD: {"GET": records.read},
-            Shape.REFERENCE: {"GET": records.reference},
-            Shape.PROPERTY: {"GET": records.property},
-            Shape.VALUE: {"GET": records.value},
+        descriptions = Descriptions(self._runtime)
+        self._verbs: dict[Resource, dict[str, Verb]] = {
+            Resource.SERVICE: {"GET": descriptions.service},
+            Resource.METADATA: {"GET": descriptions.metadata},
+            Resource.COLLECTION: {"GET": collections.list},
+            Resource.COUNT: {"GET": collections.count},
+            Resource.REFERENCES: {"GET": collections.references},
+            Resource.RECORD: {"GET": records.read},
+            Resource.REFERENCE: {"GET": records.reference},
+            Resource.PROPERTY: {"GET": records.property},
+            Resource.VALUE: {"GET": records.value},
         }
-        self._writable: dict[Shape, dict[str, Verb]] = {
-            Shape.COLLECTION: {**self._verbs[Shape.COLLECTION], "POST": self._writes.write},
-            Shape.RECORD: {
-                **self._verbs[Shape.RECORD],
+        self._writable: dict[Resource, dict[str, Verb]] = {
+            Resource.COLLECTION: {"GET": collections.list, "POST": self._writes.write},
+            Resource.RECORD: {
+                "GET": records.read,
                 "PATCH": self._writes.write,
                 "PUT": self._writes.write,
                 "DELETE": self._writes.write,
@@ -61,7 +58,7 @@ class Service:
         self._narrowing: dict[str, Verb] = {"GET": records.narrowed}
 
     async def handle(self, request: Request) -> Response:
-        """Answer a request; raises `Refusal` for one that is not answered with success.
+        """Answer a request; raises `Refusal` unless the request succeeds.
 
         The checks come in this order: path, company, resource, method, syntax of the options,
         Accept, access, scope, options, media type, size, precondition, body, record, tag, values,
@@ -75,8 +72,8 @@ class Service:
             return await verb(context)
 
     def atomic(self) -> AtomicGroup:
-        """A group of writes that are done together or not at all, still empty."""
-        return AtomicGroup(self._runtime.store, self._planned, self._writes.answer)
+        """An empty group of writes that succeed or fail together."""
+        return AtomicGroup(self._runtime.store, self._writes, self._planned)
 
     async def _planned(self, request: Request) -> tuple[Context, WritePlan]:
         context, _ = await self._located(request)
@@ -87,8 +84,8 @@ class Service:
         options = None
         if "@" in request.path or "%40" in request.path:
             options = parse_options(request.query)
-            segments = self._with_values(segments, options)
-        company_id = company_of(segments)
+            segments = self._without_aliases(segments, options)
+        company_id = company_id_of(segments)
         access, company = request.access, None
         if company_id is not None:
             may_lag = access is not None and access.may_lag and request.method in READING
@@ -101,21 +98,21 @@ class Service:
         target = resolve(self._runtime.model, segments, company_id, at_root=at_root)
         verb = self._verb(request.method, target)
         if options is None:
-            # a fault of the path or the method is the better answer
+            # faults of the path and the method take precedence over those of the options
             options = parse_options(request.query)
         form = DEFAULT
-        if target.shape not in FORMATS_OF_THEIR_OWN:
+        if target.resource not in _WITHOUT_METADATA_LEVEL:
             form = answer_format(request.headers, options.format)
         writer = record_writer(target.entity_set, form)
-        if not target.entity_set.per_company and not target.hops:
+        if not target.entity_set.per_company and not target.steps:
             company = None
-        reads: Reads = self._runtime.store
-        if access is not None:
-            reads = reads_of(self._runtime.store, request.method, access, company)
+        reads = self._runtime.reads(request.method, access, company)
         return Context(request, target, company, options, writer, reads), verb
 
-    def _with_values(self, segments: Sequence[Segment], options: QueryOptions) -> Sequence[Segment]:
-        """The segments, with values in place of the aliases in their keys."""
+    def _without_aliases(
+        self, segments: Sequence[Segment], options: QueryOptions
+    ) -> Sequence[Segment]:
+        """The segments, with values in place of the parameter aliases in their keys."""
         aliases = parse_aliases(options.aliases, self._runtime.limits)
         return [
             msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))
@@ -125,9 +122,9 @@ class Service:
     async def company(
         self, principal: Principal, company_id: str, *, may_lag: bool = False
     ) -> Company:
-        """The company with an id, as `Store.company` gives it.
+        """A company, looked up as by `Store.company`.
 
-        Raises `Refusal` (404) unless there is one that is reached.
+        Raises `Refusal` (404) if it does not exist or the principal's token does not allow it.
         """
         company = None
         if principal.reaches(company_id):
@@ -135,29 +132,36 @@ class Service:
         if company is None:
             raise Refusal(
                 COMPANY_NOT_FOUND,
-                f"There is no company {company_id}. GET {self._runtime.base_url}/companies lists "
-                "those that the token reaches.",
+                f"There is no company {company_id}",
+                f"List the allowed companies with GET {self._runtime.base_url}/companies.",
             )
         return company
 
     def _verb(self, method: str, target: Target) -> Verb:
-        entity_set, shape = target.entity_set, target.shape
-        verbs = self._verbs[shape]
-        if shape is Shape.RECORD and entity_set.key_narrows:
+        entity_set, resource = target.entity_set, target.resource
+        verbs = self._verbs[resource]
+        # records are created in their own set, not in a collection of related records
+        is_related = bool(target.steps) and resource is Resource.COLLECTION
+        if resource is Resource.RECORD and entity_set.key_narrows:
             verbs = self._narrowing
-        elif not entity_set.read_only and shape in self._writable and not _is_related(target):
-            verbs = self._writable[shape]
+        elif not entity_set.read_only and resource in self._writable and not is_related:
+            verbs = self._writable[resource]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
             allowed = ", ".join(["HEAD", *verbs])
             raise Refusal(
                 METHOD_NOT_ALLOWED,
-                f"{entity_set.name} does not have {method[:20]} here. It has: {allowed}.",
+                f"{method[:20]} is not allowed on {_name(target)}",
+                f"Allowed: {allowed}.",
                 headers={"Allow": allowed},
             )
         return verb
 
 
-def _is_related(target: Target) -> bool:
-    """Whether the path leads to a collection by navigation: records are created in their set."""
-    return bool(target.hops) and target.shape is Shape.COLLECTION
+def _name(target: Target) -> str:
+    match target.resource:
+        case Resource.SERVICE | Resource.METADATA:
+            return target.resource
+        case Resource.COLLECTION:
+            return target.entity_set.name
+    return f"{target.resource} of {target.entity_set.name}"

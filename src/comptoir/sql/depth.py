@@ -7,7 +7,7 @@ common table expression, and that in turn over another where need be.
 
 from collections.abc import Sequence
 
-from comptoir.plan.bound import (
+from comptoir.plan.expressions.nodes import (
     Choice,
     Comparison,
     CountOf,

@@ -22,8 +22,7 @@ from sqlalchemy import (
 )
 
 from comptoir.edm.model import EntitySet
-from comptoir.plan.bound import (
-    Carries,
+from comptoir.plan.expressions.nodes import (
     Choice,
     Comparison,
     Constant,
@@ -31,9 +30,10 @@ from comptoir.plan.bound import (
     Exists,
     Field,
     Function,
+    HasAttribute,
     IsNull,
     Junction,
-    Matches,
+    MatchesSearch,
     Member,
     Not,
     Null,
@@ -42,7 +42,7 @@ from comptoir.plan.bound import (
     Slot,
     Step,
     Value,
-    may_be_settled,
+    may_be_constant,
     parts,
 )
 from comptoir.plan.functions import FunctionName
@@ -156,7 +156,7 @@ class Expressions:
             ]
         return inner
 
-    def carries(self, scope: SelectScope, node: Carries) -> ColumnElement[bool]:
+    def has_attribute(self, scope: SelectScope, node: HasAttribute) -> ColumnElement[bool]:
         """Whether a record carries an attribute."""
         pairs = None if self._set is None else self._set.pair_filter
         if pairs is None:
@@ -173,7 +173,7 @@ class Expressions:
             holds.append(columns[pairs.carrier_value] == self.slot(node.value))
         return exists(SelectScope([other], {}, holds, scope).selecting(constant(1)))
 
-    def matches(self, scope: SelectScope, node: Matches) -> ColumnElement[bool]:
+    def matches(self, scope: SelectScope, node: MatchesSearch) -> ColumnElement[bool]:
         """Whether a record is among those that a search finds."""
         if self._set is None:
             raise LookupError("related records are not searched")
@@ -205,9 +205,9 @@ class _At:
                 held = self.value(node.operand).is_(None)
             case Exists():
                 held = self._exists(node)
-            case Carries():
-                held = self._terms.carries(self._scope, node)
-            case Matches():
+            case HasAttribute():
+                held = self._terms.has_attribute(self._scope, node)
+            case MatchesSearch():
                 held = self._terms.matches(self._scope, node)
             case Constant():
                 held = true() if node.value else false()
@@ -295,7 +295,7 @@ class _At:
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
-            of = related if may_be_settled(node.condition) else None
+            of = related if may_be_constant(node.condition) else None
             self._terms.deeper().restrict(inner, node.condition, of)
         return exists(inner.selecting(constant(1)))
 

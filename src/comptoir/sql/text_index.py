@@ -28,7 +28,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.model import EntitySet, Model
-from comptoir.plan.bound import Found, Matches, Slot, Sought
+from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, MatchesSearch, Slot
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.prepared import (
     Prepared,
@@ -80,15 +80,15 @@ def as_key(entity_set: EntitySet, tables: Tables, record: ColumnElement[str]) ->
 
 
 def matches(
-    node: Matches, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
+    node: MatchesSearch, entity_set: EntitySet, key: SqlValue, tables: Tables, dialect: Dialect
 ) -> ColumnElement[bool]:
     """Whether a search finds the record of a set with this key."""
     search = _Search(entity_set, tables, dialect)
     if not entity_set.per_company:
-        return key.in_(search.by_records(node.sought, changed=None))
+        return key.in_(search.by_records(node.search, changed=None))
     changed = search.changed()
-    unchanged = search.by_documents(node.sought, changed)
-    return key.in_(union_all(unchanged, search.by_records(node.sought, changed)))
+    unchanged = search.by_documents(node.search, changed)
+    return key.in_(union_all(unchanged, search.by_records(node.search, changed)))
 
 
 class _Search:
@@ -110,7 +110,7 @@ class _Search:
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
 
-    def by_documents(self, sought: Sought, changed: Select[str | int]) -> Select[str | int]:
+    def by_documents(self, sought: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
         first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
@@ -128,7 +128,9 @@ class _Search:
             documents.c.record.not_in(changed),
         )
 
-    def by_records(self, sought: Sought, changed: Select[str | int] | None) -> Select[str | int]:
+    def by_records(
+        self, sought: BoundSearch, changed: Select[str | int] | None
+    ) -> Select[str | int]:
         """The keys of the changed records that a search finds by their own texts."""
         records = self._tables.records[self._set.name]
         key = records.columns[self._set.type.key]
@@ -160,8 +162,10 @@ class _Search:
         return cast("ColumnElement[bool]", contains)
 
 
-def _holds(sought: Sought, text: ColumnElement[str], contains: Contains) -> ColumnElement[bool]:
-    if isinstance(sought, Found):
+def _holds(
+    sought: BoundSearch, text: ColumnElement[str], contains: Contains
+) -> ColumnElement[bool]:
+    if isinstance(sought, ContainsTerm):
         held = contains(text, sought.term)
         return not_(held) if sought.negated else held
     join = and_ if sought.operator == "and" else or_

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.store.watermarks import Watermark
 
 

@@ -18,8 +18,14 @@ from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
+from comptoir.store.store import (
+    KNOWN_SECONDS,
+    MANY_ROWS,
+    SLICE_CHARACTERS,
+    SLICE_ROWS,
+    Store,
+    characters,
+)
 from comptoir.transfer import Progress
 from comptoir.transfer.snapshot import (
     CHANGES,

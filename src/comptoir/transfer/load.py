@@ -11,9 +11,8 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
 from comptoir.messages import message
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.store.ahead import matching
-from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
+from comptoir.store.store import MANY_ROWS, Store
 from comptoir.transfer import Progress
 from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
 from comptoir.transfer.load_rows import (
@@ -184,9 +183,7 @@ class _Load:
         self.report.faults += faults[: FAULTS_KEPT - len(self.report.faults)]
 
     async def _has_records(self) -> bool:
-        first = PagePlan(
-            self._set, self._company, EVERYTHING, default_order(self._set), None, limit=1
-        )
+        first = PagePlan(all_records(self._set), Bounds(self._company), limit=1)
         return any([rows async for rows in self._store.page(first)])
 
     async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
@@ -200,8 +197,8 @@ class _Load:
         self, rule: UniqueRule, identities: Iterable[KeyValues | None]
     ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
-        statements = self._store.statements
-        unit = matching(self._company.id, self._set, rule.properties, wanted, statements)
+        writes = self._store.statements.writes
+        unit = writes.find(self._company.id, self._set, rule.properties, wanted)
         found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
@@ -213,15 +210,15 @@ class _Load:
         found = await self._stored(rule, identities)
         if not found:
             return []
-        position = self._set.type.position
+        column_of = self._set.type.column_of
         names = rows.columns.matched_by.properties
         faults: list[LoadFault] = []
         for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
             record = found.get(values)
             if record is None:
                 continue
-            if match != tuple([record[position[name] + 1] for name in names]):
-                key = record[position[self._set.type.key] + 1]
+            if match != tuple([record[column_of[name]] for name in names]):
+                key = record[column_of[self._set.type.key]]
                 reason = message(f"has the value of the record {key}", "Choose another value.")
                 faults.append(LoadFault(line, rule.name, reason))
         return faults

@@ -7,7 +7,7 @@ deletion, and the same command resumes it.
 
 import asyncio
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -15,11 +15,9 @@ import msgspec
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.sql.copying import Whole
-from comptoir.sql.prepared import Statement
-from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps
-from comptoir.store.ledger import Ledger
-from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.sql.prepared import Steps
+from comptoir.store.store import KNOWN_SECONDS, Store
+from comptoir.store.unit import UnitOfWork
 from comptoir.transfer import Progress
 from comptoir.transfer.snapshot import CopyMark, open_snapshot
 
@@ -63,14 +61,12 @@ async def run_step(store: Store, step: CopyStep) -> int:
 
     Raises `OperatorError` unless the stored mark is `step.was`.
     """
-    return await store.submit(step.company_id, partial(_unit, step, store.statements))
+    return await store.transact(step.company_id, partial(_unit, step))
 
 
-def _unit(
-    step: CopyStep, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], int]:
-    ledger.known.clear()
-    copying, company_id = statements.copying, step.company_id
+def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
+    unit.identity_map.clear()
+    copying, company_id = unit.statements.copying, step.company_id
     rows = yield copying.hold_mark.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
         raise _overtaken(step, rows)
@@ -84,7 +80,7 @@ def _unit(
         yield from _change(company_id, part, copying.tables[part.table])
     dropped = 0
     if step.empties is not None:
-        dropped = yield from _drop_some(company_id, step.empties, statements)
+        dropped = yield from _drop_some(step.empties, unit)
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
     if step.then is None:
@@ -96,7 +92,7 @@ def _unit(
     return dropped
 
 
-def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
+def _change(company_id: str, part: TablePart, whole: Whole) -> Steps[None]:
     if part.drops:
         yield whole.drop.many((company_id, *key) for key in part.drops)
     if part.rows and part.clears:
@@ -108,10 +104,9 @@ def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
         yield whole.add.many((company_id, *row) for row in part.rows)
 
 
-def _drop_some(
-    company_id: str, table: str, statements: Statements
-) -> Generator[Statement, list[Row], int]:
+def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     """Drop the first rows of a company from a table; returns their number."""
+    statements, company_id = unit.statements, unit.company_id
     leftovers = statements.copying.leftovers[table]
     if table != statements.tables.search_documents.name:
         keys = yield leftovers.first.query(company_id, DROPPED_ROWS)

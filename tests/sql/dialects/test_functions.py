@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, decimal_text
 from comptoir.edm.times import DAY, SECOND, duration_text, instant
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.wide_decimal import FINER, LARGEST, WIDE_SCALE, wide_text
+from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
-from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.dialects.postgresql import POSTGRESQL
+from comptoir.sql.dialects.sqlite import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases

@@ -20,7 +20,7 @@ from comptoir.errors import (
 )
 from comptoir.http.batch.run import Course, Run
 from comptoir.http.exchange import Exchange
-from comptoir.plan.target import company_of
+from comptoir.plan.target import company_id_of
 from comptoir.request.accept import media_type
 from comptoir.request.batch import (
     MULTIPART,
@@ -83,7 +83,7 @@ def batch_root(path: str) -> BatchRoot | None:
         return BatchRoot("", None)
     if "/" in root.removeprefix("/"):
         return None
-    company_id = company_of(parse_path(path))
+    company_id = company_id_of(parse_path(path))
     return None if company_id is None else BatchRoot(root, company_id)
 
 

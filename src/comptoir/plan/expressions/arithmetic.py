@@ -1,22 +1,31 @@
 """Arithmetic (OData URL Conventions 4.01, section 5.1.1.2): exact, or refused.
 
-Whole numbers have 64 bits and Decimals a fixed precision: a result beyond is a fault of the
-request. Where the size of the operands shows that the result fits, the database itself computes it.
+Whole numbers have 64 bits and Decimals a fixed precision. A larger result is an error of the
+request. If the size of the operands shows that the result fits, the database computes it itself.
 """
 
 from collections.abc import Callable, Mapping
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, UNIT
-from comptoir.plan.bound import Function, Null, Value
+from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.terms import Operand, Terms, name_of, spanned
-from comptoir.plan.expressions.typed import Typed
+from comptoir.plan.expressions.nodes import Function, Null, Value
+from comptoir.plan.expressions.operands import (
+    BoundOption,
+    Operand,
+    TypedValue,
+    described,
+    duration_operand,
+    name_of,
+)
 from comptoir.plan.functions import FunctionName
 from comptoir.request.expression.tree import Binary, BinaryOperator, Unary
 
 ARITHMETIC: frozenset[BinaryOperator] = frozenset({"add", "sub", "mul", "div", "divby", "mod"})
 
 _LARGEST_SCALED = MOST_DECIMAL // UNIT
+
+_REMEDY = "Use numbers, durations, or a date or date-time with a duration."
 
 _NATIVE: Mapping[str, FunctionName] = {
     "add": "add_native",
@@ -66,52 +75,55 @@ _TEMPORAL: Mapping[
     ("sub", types.DATE, types.DURATION): ("sub_date", types.DATE),
     ("sub", types.DATE, types.DATE): ("between_dates", types.DURATION),
 }
-"""Operator and types of the operands to function and type of the result."""
+"""Operator and types of the operands, to function and type of the result."""
 
 
-def bind_arithmetic(terms: Terms, node: Binary, left: Operand, right: Operand) -> Typed:
-    """The value of an arithmetic operation; raises `Refusal` (400) for types that do not go."""
-    first, second = terms.settled(spanned(left)), terms.settled(spanned(right))
+def bind_arithmetic(option: BoundOption, node: Binary, left: Operand, right: Operand) -> TypedValue:
+    """Bind an arithmetic operation; raises `Refusal` (400) for operands of other types."""
+    first, second = option.value(duration_operand(left)), option.value(duration_operand(right))
     if first.type is types.NULL or second.type is types.NULL:
-        return _of_null(terms, node, first, second)
+        return _of_null(option, node, first, second)
     if first.type in types.NUMBERS and second.type in types.NUMBERS:
         if second.literal == 0 and node.operator in ("div", "divby", "mod"):
-            raise terms.misused(right.node, f"{node.operator} by zero has no result.")
+            raise _by_zero(option, node, right)
         return compute(node.operator, first, second)
     if types.DURATION in (first.type, second.type):
-        scaled = _scaled_span(node.operator, first, second)
+        scaled = _scaled_duration(node.operator, first, second)
         if scaled is not None:
             if second.literal == 0 and node.operator != "mul":
-                raise terms.misused(right.node, f"{node.operator} by zero has no result.")
+                raise _by_zero(option, node, right)
             return scaled
     found = _TEMPORAL.get((node.operator, first.type, second.type))
     if found is None:
-        raise terms.misused(
+        raise option.misused(
             node,
-            f"{node.operator} does not apply to {first.type.expected} ({name_of(left.node)}) and "
-            f"{second.type.expected} ({name_of(right.node)}).",
+            f"The operator {node.operator} does not apply to {first.type.expected} "
+            f"({name_of(left.node)}) and {second.type.expected} ({name_of(right.node)})",
+            _REMEDY,
         )
     name, result = found
-    return Typed(
+    return TypedValue(
         Function(name, (first.value, second.value)), result, first.nullable or second.nullable
     )
 
 
-def bind_negation(terms: Terms, node: Unary, operand: Operand) -> Typed:
-    """The value of a unary minus."""
-    typed = terms.settled(spanned(operand))
+def bind_negation(option: BoundOption, node: Unary, operand: Operand) -> TypedValue:
+    """Bind a unary minus; raises `Refusal` (400)."""
+    typed = option.value(duration_operand(operand))
     if typed.type is types.NULL:
         return typed
     if typed.type not in types.NUMBERS and typed.type is not types.DURATION:
-        raise terms.misused(
-            node, f"{name_of(operand.node)} is {typed.type.expected} and has no negative."
+        raise option.misused(
+            node,
+            f"{described(operand.node)} is {typed.type.expected}, which has no negative",
+            "Negate a number or a duration.",
         )
     name: FunctionName = "negate_wide" if typed.type is types.WIDE_DECIMAL else "negate"
-    return Typed(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
+    return TypedValue(Function(name, (typed.value,)), typed.type, typed.nullable, typed.most)
 
 
-def compute(operator: str, left: Typed, right: Typed) -> Typed:
-    """An operation on two numbers."""
+def compute(operator: str, left: TypedValue, right: TypedValue) -> TypedValue:
+    """Return the result of an operation on two numbers."""
     nullable = left.nullable or right.nullable
     if operator == "divby":
         left, right, operator = as_decimal(left), as_decimal(right), "div"
@@ -124,67 +136,73 @@ def compute(operator: str, left: Typed, right: Typed) -> Typed:
             return _decimal("mul", left, right, nullable=nullable)
     if operator == "div":
         left, right = as_decimal(left), as_decimal(right)
-        return Typed(Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable)
+        return TypedValue(
+            Function("div_decimal", (left.value, right.value)), types.DECIMAL, nullable
+        )
     if operator == "mul" or types.WIDE_DECIMAL in (left.type, right.type):
         values = (as_decimal(left).value, as_decimal(right).value)
-        return Typed(Function(_WIDE[operator], values), types.WIDE_DECIMAL, nullable)
+        return TypedValue(Function(_WIDE[operator], values), types.WIDE_DECIMAL, nullable)
     return _decimal(operator, as_decimal(left), as_decimal(right), nullable=nullable)
 
 
-def as_decimal(typed: Typed) -> Typed:
-    """A number as a Decimal; one that is Decimal or wide stays what it is."""
+def as_decimal(typed: TypedValue) -> TypedValue:
+    """Convert a whole number to a Decimal; a Decimal or wide decimal stays as it is."""
     if typed.type is not types.WHOLE:
         return typed
     fits = typed.most <= _LARGEST_SCALED
     name: FunctionName = "scale" if fits else "scale_checked"
     most = min(typed.most * UNIT, MOST_DECIMAL)
     literal = None if typed.literal is None or not fits else typed.literal * UNIT
-    return Typed(Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal)
+    return TypedValue(Function(name, (typed.value,)), types.DECIMAL, typed.nullable, most, literal)
 
 
-def within_decimals(typed: Typed) -> Typed:
-    """A whole number as one that compares with every Decimal as it does, and fits among them."""
+def within_decimals(typed: TypedValue) -> TypedValue:
+    """Bound a whole number to the range of Decimals; it compares with each Decimal as before."""
     if typed.type is not types.WHOLE or typed.most <= _LARGEST_SCALED:
         return typed
-    return Typed(Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED)
+    return TypedValue(
+        Function("bounded", (typed.value,)), types.WHOLE, typed.nullable, _LARGEST_SCALED
+    )
 
 
-def as_wide(typed: Typed) -> Typed:
-    """A number as a wide one."""
+def as_wide(typed: TypedValue) -> TypedValue:
+    """Convert a number to a wide decimal."""
     if typed.type is types.WIDE_DECIMAL:
         return typed
-    return Typed(Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable)
+    return TypedValue(
+        Function("widen", (as_decimal(typed).value,)), types.WIDE_DECIMAL, typed.nullable
+    )
 
 
-def narrowed(typed: Typed) -> Typed:
-    """A number as it is given out: a wide one must have no more than 5 decimals."""
+def narrowed(typed: TypedValue) -> TypedValue:
+    """Convert a wide decimal to a Decimal; the statement fails if it has too many digits."""
     if typed.type is not types.WIDE_DECIMAL:
         return typed
-    return Typed(Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
+    return TypedValue(Function("narrow", (typed.value,)), types.DECIMAL, typed.nullable)
 
 
-def _whole(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
+def _whole(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
     most = _SIZES[operator](left.most, right.most)
     fits = most <= MOST_WHOLE
     if operator in ("div", "mod"):
         fits = bool(right.literal)
     name = _NATIVE[operator] if fits else _WHOLE[operator]
     values = (left.value, right.value)
-    return Typed(Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
+    return TypedValue(Function(name, values), types.WHOLE, nullable, min(most, MOST_WHOLE))
 
 
-def _decimal(operator: str, left: Typed, right: Typed, *, nullable: bool) -> Typed:
+def _decimal(operator: str, left: TypedValue, right: TypedValue, *, nullable: bool) -> TypedValue:
     most = _SIZES[operator](left.most, right.most)
     fits = most <= MOST_DECIMAL
     if operator == "mod":
         fits = bool(right.literal)
     name = _NATIVE[operator] if fits else _DECIMAL[operator]
     values = (left.value, right.value)
-    return Typed(Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL))
+    return TypedValue(Function(name, values), types.DECIMAL, nullable, min(most, MOST_DECIMAL))
 
 
-def _scaled_span(operator: str, left: Typed, right: Typed) -> Typed | None:
-    """A duration times a number, or divided by one; None for other operands."""
+def _scaled_duration(operator: str, left: TypedValue, right: TypedValue) -> TypedValue | None:
+    """A duration multiplied or divided by a number; None for other operands."""
     nullable = left.nullable or right.nullable
     if operator == "mul" and right.type is types.DURATION:
         left, right = right, left
@@ -192,14 +210,18 @@ def _scaled_span(operator: str, left: Typed, right: Typed) -> Typed | None:
         return None
     values: tuple[Value, ...] = (left.value, as_decimal(right).value)
     if operator == "mul":
-        return Typed(Function("narrow", (Function("mul_wide", values),)), types.DURATION, nullable)
+        return TypedValue(
+            Function("narrow", (Function("mul_wide", values),)), types.DURATION, nullable
+        )
     if operator in ("div", "divby"):
-        return Typed(Function("div_decimal", values), types.DURATION, nullable)
+        return TypedValue(Function("div_decimal", values), types.DURATION, nullable)
     return None
 
 
-def _of_null(terms: Terms, node: Binary, first: Typed, second: Typed) -> Typed:
-    """Null with something: null, as long as the something can be computed with."""
+def _of_null(
+    option: BoundOption, node: Binary, first: TypedValue, second: TypedValue
+) -> TypedValue:
+    """An operation with null is null, if the operator applies to the type of the other operand."""
     for typed in (first, second):
         if typed.type not in types.NUMBERS and typed.type not in (
             types.NULL,
@@ -207,5 +229,15 @@ def _of_null(terms: Terms, node: Binary, first: Typed, second: Typed) -> Typed:
             types.DATE,
             types.DATE_TIME,
         ):
-            raise terms.misused(node, f"{node.operator} does not apply to {typed.type.expected}.")
-    return Typed(Null(), types.NULL, nullable=True)
+            raise option.misused(
+                node,
+                f"The operator {node.operator} does not apply to {typed.type.expected}",
+                _REMEDY,
+            )
+    return TypedValue(Null(), types.NULL, nullable=True)
+
+
+def _by_zero(option: BoundOption, node: Binary, divisor: Operand) -> Refusal:
+    return option.misused(
+        divisor.node, f"The divisor of {node.operator} is zero", "Divide by another number."
+    )

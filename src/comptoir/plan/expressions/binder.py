@@ -1,9 +1,20 @@
-"""Expressions bound to an entity type: each node of the syntax to the value that it means."""
+"""The binder of expressions: it turns each node of the syntax into a typed value."""
 
 from collections.abc import Mapping, Sequence
 
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
-from comptoir.plan.bound import (
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
+from comptoir.plan.expressions.calls import bind_call, bind_cast, bind_isof, check_name
+from comptoir.plan.expressions.comparisons import (
+    COMPARISONS,
+    as_type,
+    bind_comparison,
+    bind_list,
+    common_type,
+    negated,
+)
+from comptoir.plan.expressions.nodes import (
     Choice,
     Comparison,
     Constant,
@@ -12,24 +23,11 @@ from comptoir.plan.bound import (
     Junction,
     Not,
     Null,
+    Slots,
     Value,
 )
-from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import ARITHMETIC, bind_arithmetic, bind_negation
-from comptoir.plan.expressions.casts import bind_cast, bind_isof
-from comptoir.plan.expressions.comparisons import (
-    COMPARING,
-    alike,
-    as_type,
-    bind_comparison,
-    bind_list,
-    negated,
-)
-from comptoir.plan.expressions.functions import bind_call, check_name
+from comptoir.plan.expressions.operands import BoundOption, Operand, TypedValue, described, name_of
 from comptoir.plan.expressions.paths import Paths, Place
-from comptoir.plan.expressions.slots import Slots
-from comptoir.plan.expressions.terms import Operand, Terms, name_of
-from comptoir.plan.expressions.typed import Typed
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -46,16 +44,16 @@ from comptoir.request.expression.tree import (
 )
 
 MOST_NESTED = 3
-"""How many collections may be asked about within one another."""
+"""The depth to which `any` and `all` may be nested."""
 
-_NONE: Mapping[str, Typed] = {}
+_NONE: Mapping[str, TypedValue] = {}
 
 
 class Binder:
-    """Binds the expressions of one option; its values gather in `slots`.
+    """Binds the expressions of one query option, and adds their values to `slots`.
 
-    `computed` are names beside the properties of the set; with `alone`, there are no others.
-    Values are added to those that `slots` has; `nested` as in `BindingContext`.
+    `computed` are names besides the properties of the set; `alone`: there are no other names.
+    `nested` is as in `BindingContext`.
     """
 
     def __init__(
@@ -63,74 +61,72 @@ class Binder:
         model: Model,
         entity_set: EntitySet,
         option: str,
-        computed: Mapping[str, Typed] = _NONE,
+        computed: Mapping[str, TypedValue] = _NONE,
         *,
         nested: bool = False,
         alone: bool = False,
         slots: Slots | None = None,
     ) -> None:
         self.slots = Slots() if slots is None else slots
-        self._terms = Terms(option, self.slots)
-        self._paths = Paths(self._terms, model, entity_set, computed, nested=nested, alone=alone)
+        self._option = BoundOption(option, self.slots)
+        self._paths = Paths(self._option, model, entity_set, computed, nested=nested, alone=alone)
         self._nested = 0
 
-    def condition(self, node: Node) -> Typed:
-        """A node that must be true or false, or unknown; raises `Refusal` as `value` does."""
+    def condition(self, node: Node) -> TypedValue:
+        """Bind a node whose value is Boolean or null; raises `Refusal` as `value` does."""
         typed = self.value(node)
         if typed.type is types.BOOLEAN:
             return typed
         if typed.type is types.NULL:
-            return Typed(Null(), types.BOOLEAN, nullable=True)
-        raise self._terms.misused(
+            return TypedValue(Null(), types.BOOLEAN, nullable=True)
+        raise self._option.misused(
             node,
-            f"{name_of(node)} is {typed.type.expected}, not a condition. Compare it with a value.",
+            f"{described(node)} is {typed.type.expected}, not a condition",
+            "Compare it with a value.",
         )
 
-    def value(self, node: Node) -> Typed:
-        """A node and its type.
-
-        Raises `Refusal`: 400 with the place of the fault, 501 for what is not supported.
-        """
+    def value(self, node: Node) -> TypedValue:
+        """Bind a node; raises `Refusal` (400; 501 for what is not supported)."""
         match node:
             case Path():
                 return self._paths.value(node)
             case Literal():
-                return self._terms.settled(Operand(node, None))
+                return self._option.value(Operand(node, None))
             case Logical():
                 return self._junction(node)
-            case Binary() if node.operator in COMPARING:
+            case Binary() if node.operator in COMPARISONS:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_comparison(self._terms, node, *sides)
+                return bind_comparison(self._option, node, *sides)
             case Binary() if node.operator in ARITHMETIC:
                 sides = self._operand(node.left), self._operand(node.right)
-                return bind_arithmetic(self._terms, node, *sides)
+                return bind_arithmetic(self._option, node, *sides)
             case Unary(operator="not"):
-                held = self.condition(node.operand)
-                return Typed(negated(held.value), types.BOOLEAN, held.nullable)
+                condition = self.condition(node.operand)
+                return TypedValue(negated(condition.value), types.BOOLEAN, condition.nullable)
             case Unary():
-                return bind_negation(self._terms, node, self._operand(node.operand))
-        return self._beyond_operators(node)
+                return bind_negation(self._option, node, self._operand(node.operand))
+        return self._other_value(node)
 
-    def _beyond_operators(self, node: Node) -> Typed:
+    def _other_value(self, node: Node) -> TypedValue:
         match node:
             case In():
                 left = self._operand(node.left)
-                return bind_list(self._terms, node, left, self._operands(node.items))
+                return bind_list(self._option, node, left, self._operands(node.items))
             case InCollection(collection=Collection(items=items)):
                 left = self._operand(node.left)
-                return bind_list(self._terms, node, left, self._operands(items))
+                return bind_list(self._option, node, left, self._operands(items))
             case InCollection():
                 return self._in_collection(node)
             case Call(name="cast" | "isof"):
                 return self._of_type(node)
             case Call():
-                check_name(self._terms, node)
-                return bind_call(self._terms, node, self._operands(node.arguments))
+                check_name(self._option, node)
+                return bind_call(self._option, node, self._operands(node.arguments))
             case Case():
                 return self._case(node)
             case Lambda():
                 return self._lambda(node)
-        raise self._terms.unsupported(node)
+        raise self._option.unsupported(node, described(node))
 
     def _operand(self, node: Node) -> Operand:
         if isinstance(node, Literal):
@@ -140,105 +136,113 @@ class Binder:
     def _operands(self, nodes: Sequence[Node]) -> list[Operand]:
         return [self._operand(each) for each in nodes]
 
-    def _junction(self, node: Logical) -> Typed:
-        held = [self.condition(each) for each in node.operands]
-        values = tuple([each.value for each in held])
-        nullable = any(each.nullable for each in held)
-        return Typed(Junction(node.operator, values), types.BOOLEAN, nullable)
+    def _junction(self, node: Logical) -> TypedValue:
+        conditions = [self.condition(each) for each in node.operands]
+        values = tuple([each.value for each in conditions])
+        nullable = any(each.nullable for each in conditions)
+        return TypedValue(Junction(node.operator, values), types.BOOLEAN, nullable)
 
-    def _in_collection(self, node: InCollection) -> Typed:
+    def _in_collection(self, node: InCollection) -> TypedValue:
         if isinstance(node.collection, Path):
             place, _ = self._paths.place(node.collection)
             if not place.many:
                 typed = self.value(node.collection)
-                raise self._terms.misused(
+                raise self._option.misused(
                     node.collection,
-                    f"{name_of(node.collection)} is {typed.type.expected}, not a collection. "
+                    f"{described(node.collection)} is {typed.type.expected}, not a collection",
                     "Write a list in parentheses.",
                 )
-            raise self._terms.unsupported(
-                node.collection, f"in with the related values {name_of(node.collection)}"
+            raise self._option.unsupported(
+                node.collection,
+                f"The operator in with the related values {name_of(node.collection)}",
             )
-        raise self._terms.misused(
+        raise self._option.misused(
             node.collection,
-            f"{name_of(node.collection)} is no collection. Write a list in parentheses.",
+            f"{described(node.collection)} is not a collection",
+            "Write a list in parentheses.",
         )
 
-    def _of_type(self, node: Call) -> Typed:
+    def _of_type(self, node: Call) -> TypedValue:
         if len(node.arguments) not in (1, 2):
-            raise self._terms.misused(
-                node, f"{node.name} takes 1 or 2 arguments, but {len(node.arguments)} are given."
+            raise self._option.misused(
+                node,
+                f"The function {node.name} has {len(node.arguments)} arguments instead of 1 or 2",
+                f"Write for example {node.name}(number,Edm.String).",
             )
         wanted = node.arguments[-1]
         if isinstance(wanted, Path) and wanted.segments[0].startswith(f"{NAMESPACE}."):
-            return self._of_record_type(node, wanted)
+            return self._of_entity_type(node, wanted)
         if len(node.arguments) == 1:
-            raise self._terms.misused(
-                node, f"{node.name} of the record takes the type of a record: {NAMESPACE}.…"
+            raise self._option.misused(
+                node,
+                f"The function {node.name} with one argument requires an entity type",
+                f"Write {NAMESPACE}. and its name, or a value before the type.",
             )
         operand = self._operand(node.arguments[0])
         if node.name == "isof":
-            return bind_isof(self._terms, node, operand)
-        return bind_cast(self._terms, node, operand)
+            return bind_isof(self._option, node, operand)
+        return bind_cast(self._option, node, operand)
 
-    def _of_record_type(self, node: Call, wanted: Path) -> Typed:
-        self._paths.check_known(wanted, wanted.segments[0])
+    def _of_entity_type(self, node: Call, wanted: Path) -> TypedValue:
+        self._paths.check_entity_type(wanted, wanted.segments[0])
         if node.name == "cast":
-            raise self._terms.unsupported(wanted, f"cast to the type {wanted.segments[0][:100]}")
+            raise self._option.unsupported(
+                wanted, f"The cast to the type {wanted.segments[0][:100]}"
+            )
         place, exists = self._paths.root, None
         if len(node.arguments) == 2:
             first = node.arguments[0]
             if not isinstance(first, Path):
-                return Typed(Constant(value=False), types.BOOLEAN)
+                return TypedValue(Constant(value=False), types.BOOLEAN)
             place, rest = self._paths.place(first)
             if rest:
                 self.value(first)
-                return Typed(Constant(value=False), types.BOOLEAN)
+                return TypedValue(Constant(value=False), types.BOOLEAN)
             exists = self.value(first) if place.steps else None
         if wanted.segments[0] != f"{NAMESPACE}.{place.entity_set.type.name}":
-            return Typed(Constant(value=False), types.BOOLEAN)
+            return TypedValue(Constant(value=False), types.BOOLEAN)
         if exists is None:
-            return Typed(Constant(value=True), types.BOOLEAN)
-        return Typed(Not(IsNull(exists.value)), types.BOOLEAN)
+            return TypedValue(Constant(value=True), types.BOOLEAN)
+        return TypedValue(Not(IsNull(exists.value)), types.BOOLEAN)
 
-    def _case(self, node: Case) -> Typed:
+    def _case(self, node: Case) -> TypedValue:
         conditions = [self.condition(condition) for condition, _ in node.branches]
         values = [self.value(value) for _, value in node.branches]
         common = values[0]
         for (_, value), typed in zip(node.branches, values, strict=True):
-            common, _ = alike(self._terms, value, (node, common), (value, typed))
+            common, _ = common_type(self._option, value, (node, common), (value, typed))
             if common.type is types.NULL:
                 common = typed
         values = [as_type(each, common.type) for each in values]
         if types.RECORD in [each.type for each in values]:
-            raise self._terms.unsupported(node, "case with records as values")
-        surely = any(each.value == Constant(value=True) for each in conditions)
-        nullable = not surely or any(each.nullable for each in values)
+            raise self._option.unsupported(node, "The function case with records as its values")
+        is_total = any(each.value == Constant(value=True) for each in conditions)
+        nullable = not is_total or any(each.nullable for each in values)
         choice = Choice(
             tuple([each.value for each in conditions]), tuple([each.value for each in values])
         )
         most = max(each.most for each in values)
-        return Typed(choice, common.type, nullable, most)
+        return TypedValue(choice, common.type, nullable, most)
 
-    def _lambda(self, node: Lambda) -> Typed:
+    def _lambda(self, node: Lambda) -> TypedValue:
         place = self._paths.records(node.path)
         if self._nested == MOST_NESTED:
-            raise self._terms.unsupported(
-                node, f"{node.operator} within more than {MOST_NESTED} others"
+            raise self._option.unsupported(
+                node, f"The operator {node.operator} within more than {MOST_NESTED} others"
             )
         if node.predicate is None or node.variable is None:
-            return Typed(Exists(place.steps, None), types.BOOLEAN)
+            return TypedValue(Exists(place.steps, None), types.BOOLEAN)
         variables = self._paths.variables
         number = place.steps[-1].number
         inner = Place(place.entity_set, number)
         self._paths.variables = {**variables, node.variable: inner}
         self._nested += 1
-        held = self.condition(node.predicate)
+        condition = self.condition(node.predicate)
         self._nested -= 1
         self._paths.variables = variables
         if node.operator == "any":
-            return Typed(Exists(place.steps, held.value), types.BOOLEAN)
-        failing: Value = Not(held.value)
-        if held.nullable:
-            failing = Comparison("ne", held.value, Constant(value=True), nullable=True)
-        return Typed(Not(Exists(place.steps, failing)), types.BOOLEAN)
+            return TypedValue(Exists(place.steps, condition.value), types.BOOLEAN)
+        failing: Value = Not(condition.value)
+        if condition.nullable:
+            failing = Comparison("ne", condition.value, Constant(value=True), nullable=True)
+        return TypedValue(Not(Exists(place.steps, failing)), types.BOOLEAN)

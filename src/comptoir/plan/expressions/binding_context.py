@@ -1,5 +1,9 @@
 """The binding context: what the names in a request's expressions are bound against."""
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
 import msgspec
 
 from comptoir.edm.model import EntitySet, Model
@@ -10,6 +14,14 @@ from comptoir.request.expression.tree import Node
 
 AliasTexts = tuple[tuple[str, str], ...]
 """Parameter aliases: names without the `@`, and the texts of their expressions."""
+
+LONG_TEXT = 2_000
+"""Characters from which a text is long: its bound form has about twenty times its size."""
+
+LONG_CACHED = 32
+"""Long texts of each option whose bound form is cached."""
+
+T = TypeVar("T")
 
 
 class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
@@ -36,3 +48,20 @@ class BindingContext(msgspec.Struct, frozen=True, cache_hash=True):
         if "@" not in text:
             return node
         return resolve(node, parse_aliases(self.aliases, self.limits), self.limits)
+
+
+_Bind: TypeAlias = Callable[[BindingContext, str], T]
+
+
+def cached(count: int) -> Callable[[_Bind[T]], _Bind[T]]:
+    """Cache what a function returns for up to `count` short texts and `LONG_CACHED` long ones."""
+
+    def decorate(bind: _Bind[T]) -> _Bind[T]:
+        bind_short, bind_long = lru_cache(count)(bind), lru_cache(LONG_CACHED)(bind)
+
+        def look_up(binding: BindingContext, text: str) -> T:
+            return (bind_long if len(text) > LONG_TEXT else bind_short)(binding, text)
+
+        return look_up
+
+    return decorate

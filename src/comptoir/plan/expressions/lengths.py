@@ -1,4 +1,4 @@
-"""How long texts may become that an expression makes: who multiplies them makes them unbounded."""
+"""Bounds on the length of texts that expressions compute: a few joins can multiply it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TypeGuard
 from comptoir.edm.model import Model
 from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal
-from comptoir.plan.bound import (
+from comptoir.plan.expressions.nodes import (
     Choice,
     Exists,
     Field,
@@ -19,37 +19,37 @@ from comptoir.plan.bound import (
     Value,
     parts,
 )
-from comptoir.plan.faults import unsupported
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.read import Computed
+from comptoir.refusals import unsupported
 
 MOST_CHARACTERS = 64_000
-"""How long a text that is made may be, and all texts together that are sorted by.
+"""The most characters of a computed text, and of all texts of a sort order together.
 
-It is measured by how long properties may be, not by how long they are.
+The length of a property counts with its maximum, not with its value.
 """
 
 MOST_COMPARED = 1 << 28
-"""How many characters may be compared for a record, where texts are looked for within texts.
+"""The most pairs of characters that searches for texts within texts may compare for a record.
 
-PostgreSQL may compare each character of either with each of the other, some hundred million in
-a tenth of a second, and cannot be interrupted meanwhile.
+PostgreSQL may compare every pair, about a hundred million in a tenth of a second, and cannot be
+interrupted meanwhile.
 """
 
-_SEARCHING: frozenset[FunctionName] = frozenset(
+_SEARCH_FUNCTIONS: frozenset[FunctionName] = frozenset(
     {"contains", "contains_literal", "indexof", "indexof_literal"}
 )
 
 OTHER_LENGTH = 40.0
-"""An upper bound of the characters that a value of another type than text has as text."""
+"""The most characters of a value of any type but text, when it is written as text."""
 
 NONE_KNOWN: Mapping[str, float] = MappingProxyType({})
 
 
 class Lengths:
-    """Measures the texts of the expressions of one option, whose slots have these values.
+    """Bounds the texts of the expressions of one query option, whose slots have these values.
 
-    `known` are lengths that have been measured, of names beside the properties.
+    `known` are the bounds of further names.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class Lengths:
         self._compared = 0.0
 
     def longest(self, node: Value, position: int) -> float:
-        """The most characters that a value has as text; infinite where it has no limit.
+        """Return the most characters of a value when it is written as text; may be infinite.
 
-        Raises `Refusal` (501) where texts are joined to one that may be too long, or looked for in
-        one another where both may be long.
+        Raises `Refusal` (501) for a joined text that may be too long, and for a search for long
+        texts within long texts.
         """
         match node:
             case Field() if node.name in self._computed:
@@ -94,16 +94,18 @@ class Lengths:
         below = [self.longest(each, position) for each in parts(node)]
         if isinstance(node, Choice):
             return max(below)
-        return self._made(node, below, position) if isinstance(node, Function) else OTHER_LENGTH
+        return (
+            self._of_function(node, below, position) if isinstance(node, Function) else OTHER_LENGTH
+        )
 
-    def _made(self, node: Function, below: Sequence[float], position: int) -> float:
+    def _of_function(self, node: Function, below: Sequence[float], position: int) -> float:
         length = sum(below)
-        if node.name in _SEARCHING:
+        if node.name in _SEARCH_FUNCTIONS:
             text, part = [min(each, MOST_CHARACTERS) for each in below]
             self._compared += text * part
             if self._compared > MOST_COMPARED:
-                construct = "looking for long texts within long texts so often"
-                raise unsupported(self._option, position, construct)
+                construct = "A search for long texts within long texts"
+                raise unsupported(construct, self._option, position)
         if node.name == "substring_literal":
             counts = [self._values[each.number] for each in node.arguments[2:] if _is_slot(each)]
             length = min([below[0], *map(float, counts)])
@@ -117,12 +119,13 @@ def _is_slot(node: Value) -> TypeGuard[Slot]:
 
 
 def too_long(option: str, position: int) -> Refusal:
-    """501: a text that may be longer than those that are made or sorted by."""
-    return unsupported(option, position, f"making texts of more than {MOST_CHARACTERS} characters")
+    """501: a computed text that may be too long."""
+    construct = f"A computed text of more than {MOST_CHARACTERS} characters"
+    return unsupported(construct, option, position)
 
 
 def _lengths(model: Model) -> Mapping[str, float]:
-    """The most characters of the text properties of a name."""
+    """The most characters of the text properties with a name."""
     lengths: dict[str, float] = {}
     for entity_set in model.sets:
         for each in entity_set.type.properties:

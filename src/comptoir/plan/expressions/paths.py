@@ -1,29 +1,29 @@
-"""Paths bound to the model: to a value of a record, of a related record, or to related records."""
+"""Paths bound to the model: to a value of a record or of a related record, or to records."""
 
 from collections.abc import Mapping
 
 import msgspec
 
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
-from comptoir.plan.bound import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.terms import Terms
-from comptoir.plan.expressions.typed import Typed, typed_property
-from comptoir.plan.faults import no_further, unknown_name
+from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
+from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
+from comptoir.plan.faults import past_value
+from comptoir.refusals import unknown_name
 from comptoir.request.expression.tree import Path
 
 MOST_STEPS = 8
-"""How many navigation properties a path follows."""
+"""The most navigation properties in a path."""
 
 MOST_RELATIONS = 100
-"""How many navigation properties all paths of an expression follow together."""
+"""The most navigation properties in all paths of an expression together."""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a path begins or has come to: records of a set.
+    """The records of a set at some point of a path.
 
-    `base` is the number of the step that they stand for, 0 for the record that is asked about;
-    `steps` lead there, and `many` says that they lead to more than one record.
+    The path starts at the record that the step `base` leads to, 0 for the record itself, and
+    follows `steps`. `many`: they lead to a collection.
     """
 
     entity_set: EntitySet
@@ -33,24 +33,24 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """The number of the step that the records stand for."""
+        """The number of the step that leads to the records, 0 for the record itself."""
         return self.steps[-1].number if self.steps else self.base
 
 
 class Paths:
-    """Binds the paths of one expression, counting the steps that they take."""
+    """Binds the paths of one expression, and counts their steps."""
 
     def __init__(
         self,
-        terms: Terms,
+        option: BoundOption,
         model: Model,
         root: EntitySet,
-        computed: Mapping[str, Typed],
+        computed: Mapping[str, TypedValue],
         *,
         nested: bool,
         alone: bool,
     ) -> None:
-        self._terms = terms
+        self._option = option
         self._model = model
         self._computed = computed
         self._nested = nested
@@ -59,8 +59,8 @@ class Paths:
         self.root = Place(root)
         self.variables: dict[str, Place] = {}
 
-    def value(self, path: Path) -> Typed:
-        """The value that a path leads to; raises `Refusal` when it leads to none."""
+    def value(self, path: Path) -> TypedValue:
+        """Bind a path to a value; raises `Refusal` (400, 501)."""
         named = path.segments[1:] if path.segments[0] == "$it" else path.segments
         computed = self._computed.get("/".join(named))
         if computed is not None and named[0] not in self.variables:
@@ -70,39 +70,36 @@ class Paths:
             return self._record(path, place)
         name, *beyond = rest
         if name == "$count" and place.many:
-            return Typed(CountOf(place.steps), types.WHOLE, most=2**53)
+            return TypedValue(CountOf(place.steps), types.WHOLE, most=2**53)
         held = place.entity_set.type.by_name.get(name)
         if held is None:
             raise self._unknown(path, place, name)
         if place.many:
-            raise self._terms.misused(
-                path,
-                f"{_shown(path)} leads to several records. Ask with any or all, or for $count.",
-            )
+            raise self._several_records(path)
         if held.secret:
-            raise self._terms.misused(path, f"{name} is secret and cannot be queried.")
+            raise self._option.misused(path, f"{name} is secret", "Use another property.")
         if beyond == ["$count"]:
             raise self._unknown(path, place, "$count")
         if beyond:
-            raise no_further(self._terms.option, path.position, name, _shown(path))
+            raise past_value(self._option.name, path.position, name, _shown(path))
         value: Value = Member(place.number, name) if place.number else Field(name)
         if place.steps:
             value = Related(place.steps, value)
         return typed_property(value, held.type, nullable=bool(place.steps))
 
     def records(self, path: Path) -> Place:
-        """The related records that a path leads to; raises `Refusal` when it leads to others."""
+        """Bind a path to a collection of related records; raises `Refusal` (400, 501)."""
         place, rest = self.place(path)
         if rest:
             if rest[0] in place.entity_set.type.by_name or rest[0] == "$count":
-                raise self._terms.misused(path, f"{_shown(path)} leads to no collection.")
+                raise self._not_a_collection(path)
             raise self._unknown(path, place, rest[0])
         if not place.many:
-            raise self._terms.misused(path, f"{_shown(path)} leads to no collection.")
+            raise self._not_a_collection(path)
         return place
 
     def place(self, path: Path) -> tuple[Place, tuple[str, ...]]:
-        """The records that a path leads to, as far as it follows relations, and what is left."""
+        """Follow the navigation properties of a path; return its records and its rest."""
         segments = path.segments
         place = self.root
         if self._alone:
@@ -110,17 +107,17 @@ class Paths:
         if segments[0] in self.variables:
             place, segments = self.variables[segments[0]], segments[1:]
         elif segments[0] in ("$this", "$root"):
-            raise self._terms.unsupported(path, segments[0])
+            raise self._option.unsupported(path, segments[0])
         elif segments[0] == "$it":
             if self._nested:
-                # it is the record that is expanded, not the related one that is asked about
-                raise self._terms.unsupported(path, "$it within $expand")
+                # $it is the record that is expanded, not the related record of the expression
+                raise self._option.unsupported(path, "$it within $expand")
             segments = segments[1:]
         while segments:
-            kind = place.entity_set.type
+            entity_type = place.entity_set.type
             if "." in segments[0]:
                 self._check_type(path, place, segments[0])
-            elif segments[0] in kind.related and not place.many:
+            elif segments[0] in entity_type.related and not place.many:
                 place = self._followed(path, place, segments[0])
             else:
                 break
@@ -130,10 +127,13 @@ class Paths:
     def _followed(self, path: Path, place: Place, name: str) -> Place:
         navigation = place.entity_set.type.related[name]
         if len(place.steps) == MOST_STEPS:
-            raise self._terms.unsupported(path, f"a path of more than {MOST_STEPS} relations")
+            raise self._option.unsupported(
+                path, f"A path of more than {MOST_STEPS} navigation properties"
+            )
         if self._steps == MOST_RELATIONS:
-            raise self._terms.unsupported(
-                path, f"following more than {MOST_RELATIONS} relations in an expression"
+            raise self._option.unsupported(
+                path,
+                f"An expression with paths of more than {MOST_RELATIONS} navigation properties",
             )
         self._steps += 1
         target = self._model.by_name[navigation.target]
@@ -143,49 +143,66 @@ class Paths:
     def _check_type(self, path: Path, place: Place, name: str) -> None:
         own = f"{NAMESPACE}.{place.entity_set.type.name}"
         if name != own:
-            self.check_known(path, name)
-            raise self._terms.misused(path, f"{name} is not the type of a {own}.")
+            self.check_entity_type(path, name)
+            raise self._option.misused(
+                path, f"The records are of the type {own}, not {name}", f"Write {own}, or no type."
+            )
 
-    def check_known(self, path: Path, name: str) -> None:
-        """Raise `Refusal` (400) unless the name is that of a type of records."""
+    def check_entity_type(self, path: Path, name: str) -> None:
+        """Raise `Refusal` (400) unless an entity type has this name."""
         known = [f"{NAMESPACE}.{each.type.name}" for each in self._model.sets]
         if name not in known:
-            raise unknown_name(self._terms.option, path.position, name, "type", known)
+            raise unknown_name("The model", "type", name, known, self._option.name, path.position)
 
-    def _record(self, path: Path, place: Place) -> Typed:
+    def _record(self, path: Path, place: Place) -> TypedValue:
         if place.many:
-            raise self._terms.misused(
-                path,
-                f"{_shown(path)} leads to several records. Ask with any or all, or for $count.",
-            )
+            raise self._several_records(path)
         key = place.entity_set.type.key_property
         value: Value = Member(place.number, key.name) if place.number else Field(key.name)
         if place.steps:
             value = Related(place.steps, value)
-        return Typed(value, types.RECORD, nullable=bool(place.steps), own_type=key.type)
+        return TypedValue(value, types.RECORD, nullable=bool(place.steps), own_type=key.type)
 
     def _aggregated(self, path: Path) -> Exception:
-        kind, name = self.root.entity_set.type, path.segments[0]
-        if name == "$it" or name not in (*kind.by_name, *kind.related):
-            what = "property of the aggregated result"
-            return unknown_name(self._terms.option, path.position, name, what, self._computed)
-        return self._terms.misused(
+        entity_type, name = self.root.entity_set.type, path.segments[0]
+        if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
+            return unknown_name(
+                "The aggregated result",
+                "property",
+                name,
+                self._computed,
+                self._option.name,
+                path.position,
+            )
+        return self._option.misused(
             path,
-            f"{_shown(path)} has been aggregated away: what is left is "
-            f"{', '.join(self._computed)[:200]}. Group by it, or aggregate it under a name.",
+            f"{_shown(path)} is not in the aggregated result: {', '.join(self._computed)[:200]}",
+            "Group by it, or aggregate it under an alias.",
         )
 
     def _unknown(self, path: Path, place: Place, name: str) -> Exception:
-        kind = place.entity_set.type
+        entity_type = place.entity_set.type
         if name in self._model.contained(place.entity_set):
-            # each statement reads one company, and this would read all of them
-            return self._terms.unsupported(path, f"{name} across companies")
+            # each statement reads one company
+            return self._option.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
-            return self._terms.misused(path, f"{_shown(path)} is no collection to count.")
-        own = [each.name for each in kind.properties if not each.secret]
-        known = [*own, *kind.related, *self._computed]
+            return self._not_a_collection(path)
+        own = [each.name for each in entity_type.properties if not each.secret]
+        known = [*own, *entity_type.related, *self._computed]
         return unknown_name(
-            self._terms.option, path.position, name, f"property of {kind.name}", known
+            entity_type.name, "property", name, known, self._option.name, path.position
+        )
+
+    def _not_a_collection(self, path: Path) -> Exception:
+        return self._option.misused(
+            path,
+            f"{_shown(path)} is not a collection of records",
+            "Use a navigation property to many records.",
+        )
+
+    def _several_records(self, path: Path) -> Exception:
+        return self._option.misused(
+            path, f"{_shown(path)} leads to several records", "Use any, all or $count."
         )
 
 

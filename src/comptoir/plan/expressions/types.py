@@ -1,21 +1,38 @@
-"""The types of expressions: which values go together.
+"""The types of expressions, and the stored form of wide decimals.
 
 A Decimal has a fixed precision and scale, and so have sums and quotients. A product may have more
-digits after the decimal point: it is a wide decimal, exact within the expression.
+digits after the decimal point: it is a wide decimal, exact within the expression. Its stored form
+is a text without a decimal point that sorts by value: the number in units of 10**-30, plus the
+limit `LARGEST` so that none is negative, with leading zeros up to a fixed length.
 """
 
 from dataclasses import dataclass
 
 from comptoir.edm import numbers, times, types
+from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import PrimitiveType
 from comptoir.request.expression.tree import LiteralKind
+
+WIDE_SCALE = 30
+"""Digits of a wide decimal after the decimal point."""
+
+WIDE_UNIT: int = 10**WIDE_SCALE
+"""The number 1 in units of a wide decimal."""
+
+LARGEST: int = 10 ** (WHOLE_DIGITS + WIDE_SCALE)
+"""The limit that every wide decimal is below, in its own units."""
+
+FINER: int = 10 ** (WIDE_SCALE - SCALE)
+"""Units of a wide decimal in one unit of a stored Decimal."""
+
+_WIDE_LENGTH = len(str(2 * LARGEST))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ExpressionType:
-    """A type of expressions: the EDM type of its values in an answer, and its literals.
+    """A type of expressions: the EDM type of its values in a response, and its literals.
 
-    Messages show `form` as what to write.
+    `form` describes how to write a literal, for messages.
     """
 
     edm_type: PrimitiveType
@@ -24,7 +41,7 @@ class ExpressionType:
 
     @property
     def expected(self) -> str:
-        """The type as messages name it."""
+        """A noun phrase with its article, for messages."""
         if self is RECORD:
             return "a record"
         return "null" if self is NULL else self.edm_type.expected
@@ -48,7 +65,6 @@ NULL = ExpressionType(types.TEXT, ("null",), "null")
 RECORD = ExpressionType(types.TEXT, (), "null")
 
 NUMBERS = frozenset({WHOLE, DECIMAL, WIDE_DECIMAL})
-"""From the narrowest to the widest, each a part of the next."""
 
 TYPE_OF_LITERAL: dict[LiteralKind, ExpressionType] = {
     literal: each
@@ -71,5 +87,15 @@ _EXPRESSION_TYPES: tuple[tuple[type[PrimitiveType], ExpressionType], ...] = (
 
 
 def type_of(edm_type: PrimitiveType) -> ExpressionType:
-    """The type of an expression whose value has an EDM type."""
+    """Return the type of expressions whose values have an EDM type."""
     return next(found for each, found in _EXPRESSION_TYPES if isinstance(edm_type, each))
+
+
+def wide_text(units: int) -> str:
+    """Return the stored form of a wide decimal; `units` is at most `LARGEST` in size."""
+    return f"{units + LARGEST:0{_WIDE_LENGTH}d}"
+
+
+def wide_units(text: str) -> int:
+    """Return the units of a wide decimal from its stored form."""
+    return int(text) - LARGEST

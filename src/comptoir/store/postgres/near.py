@@ -13,14 +13,13 @@ from comptoir.edm.model import Company
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
+from comptoir.store.event_loop import Slices
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import Fault, is_of_request
 from comptoir.store.postgres.reader import Reader
 from comptoir.store.postgres.replica import SERVED, Replica, Unserved
 from comptoir.store.postgres.session import run_query
-from comptoir.store.protocol import Noted, Patience
-from comptoir.store.reads import Searched, StatementReads
-from comptoir.store.turns import Slices
+from comptoir.store.store import Noted, NoteSearch, Patience, Reads
 
 T = TypeVar("T")
 
@@ -35,7 +34,7 @@ class ReplicaReader(Reader):
     """
 
     def __init__(self, replica: Replica, like: Reader, company: Company, seen: int) -> None:
-        super().__init__(replica.pool, like.statements, replica.slow, like.turns, like.seconds)
+        super().__init__(replica.pool, like.statements, replica.slow, like.scheduler, like.seconds)
         self._replica = replica
         self._company = company
         self.seen = seen
@@ -73,7 +72,7 @@ class NearReader:
         self._noted = noted
         self._is_near = True
         self._has_served = False
-        self.turns = primary.turns
+        self.scheduler = primary.scheduler
 
     def need(self, number: int) -> None:
         """Let what is read from now on show the company after its change with this number."""
@@ -98,7 +97,7 @@ class NearReader:
                 async with aclosing(self._reader.page(plan, patience)) as slices:
                     async for rows in slices:
                         self._note_served()
-                        plan = plan.part(plan.seek_behind(rows[-1]), plan.limit - len(rows), 0)
+                        plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
                         yield rows
                 self._note_served()
                 return
@@ -130,10 +129,10 @@ class NearReader:
             self._noted(SERVED)
 
 
-class NearReads(StatementReads):
+class NearReads(Reads):
     """Implements `Reads` for one request that a replica may answer."""
 
-    def __init__(self, statements: Statements, near: NearReader, searched: Searched) -> None:
+    def __init__(self, statements: Statements, near: NearReader, searched: NoteSearch) -> None:
         super().__init__(statements, near, searched)
         self._near = near
 

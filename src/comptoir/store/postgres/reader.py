@@ -17,14 +17,13 @@ from comptoir.errors import INVALID_URL, UNAVAILABLE, Refusal
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Query, Statement
 from comptoir.sql.reads import ReadStatements
+from comptoir.store.event_loop import SLICE, Slices, SliceScheduler, cancel_and_wait
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.postgres.slow import SLOW_SECONDS, SlowReads
-from comptoir.store.protocol import Patience
-from comptoir.store.tasks import give_up
-from comptoir.store.turns import SLICE, Slices, Turns
+from comptoir.store.store import Patience
 
 FETCHED = 8 * SLICE
 """How many records of a page one statement reads."""
@@ -44,13 +43,13 @@ class Reader:
         pool: Pool,
         statements: ReadStatements,
         slow: SlowReads,
-        turns: Turns,
+        scheduler: SliceScheduler,
         seconds: float,
     ) -> None:
         self._pool = pool
         self.statements = statements
         self._slow = slow
-        self.turns = turns
+        self.scheduler = scheduler
         self.seconds = seconds
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
@@ -94,7 +93,7 @@ class Reader:
             return work.result() if work.done() else await patience(work)
         finally:
             if not work.done():
-                await give_up(work)
+                await cancel_and_wait(work)
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
         """All rows of a statement that may take long, as `rows` gives them."""
@@ -111,11 +110,11 @@ class Reader:
 
     async def page(self, plan: PagePlan, patience: Patience) -> Slices:
         """The rows of a page, in slices; between two slices others have their turn."""
-        seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow, fetched = plan.where.searches, FETCHED
+        keyset, left, skip = plan.keyset, plan.limit, plan.skip
+        slow, fetched = plan.pipeline.searches, FETCHED
         while left > 0 and not slow:
             size = min(fetched, left)
-            query = self.statements.page(plan.part(seek, size, skip))
+            query = self.statements.page(plan.part(keyset, size, skip))
             slow = self._slow.has(query)
             if slow:
                 break
@@ -131,23 +130,23 @@ class Reader:
             left -= len(rows)
             skip = 0
             if rows:
-                seek = plan.seek_behind(rows[-1])
-            async with aclosing(self.turns.sliced(rows)) as slices:
+                keyset = plan.keyset_after(rows[-1])
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
             if ends:
                 return
         while left > 0:
-            rest = self.statements.page(plan.part(seek, left, skip))
+            rest = self.statements.page(plan.part(keyset, left, skip))
             async with self._slow.place():
                 rows, is_whole = await self._portion(rest, patience)
             if rows:
                 left -= len(rows)
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
             if is_whole:
                 left = 0
-            async with aclosing(self.turns.sliced(rows)) as slices:
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
 

@@ -12,7 +12,7 @@ from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.postgres.pool import CLOSING_SECONDS
 from comptoir.store.postgres.session import run_query
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 LONGEST_SECONDS = 600.0
 """Limit of a single statement on a snapshot connection; counting a large table takes long."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
 from typing_extensions import override
@@ -10,9 +10,9 @@ from typing_extensions import override
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError, Refusal
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.statements import statements_of
-from comptoir.store.condition import Condition
+from comptoir.store.event_loop import SliceScheduler
 from comptoir.store.postgres.connection import connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.postgres.gate import Gate, unfit
@@ -25,12 +25,11 @@ from comptoir.store.postgres.slow import SlowReads
 from comptoir.store.postgres.snapshot import LONGEST_SECONDS, postgres_snapshot
 from comptoir.store.postgres.statistics import Statistics
 from comptoir.store.postgres.transactions import Transactions
-from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Noted, Reads, Renewed
-from comptoir.store.store import StatementStore
-from comptoir.store.turns import Turns
+from comptoir.store.postgres.writer import PostgresWriter
+from comptoir.store.store import Noted, Reads, Renewed, SnapshotConnection, Store
 from comptoir.store.urls import shown
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
 """How long a statement may take that has no limit of its own: a database that hangs is told."""
@@ -42,7 +41,7 @@ WRITING_SHARE = 4
 """One connection of so many is kept for writes."""
 
 
-class PostgresStore(StatementStore):
+class PostgresStore(Store):
     """Implements `Store` on a PostgreSQL database. To be used within one running event loop.
 
     Connections are opened when they are needed, so that it need not be there yet.
@@ -61,25 +60,24 @@ class PostgresStore(StatementStore):
         self._writes = Pool(opened, writing, settings.connect_seconds)
         slow = SlowReads(max(reading // 2, 1), settings.queued_scans)
         self._pool_reader = Reader(
-            self._reads, statements.reads, slow, Turns(), settings.scan_seconds
+            self._reads, statements.reads, slow, SliceScheduler(), settings.scan_seconds
         )
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
-        condition = Condition()
-        self.watermarks = Watermarks()
+        condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
             self._writes,
             statements,
             condition,
-            self.watermarks,
+            watermarks,
             lock_seconds=settings.lock_seconds,
         )
-        self._pool_writer = Writer(transactions, settings.queued_writes)
+        self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
         patient = partial(connecting, command_seconds=LONGEST_SECONDS)
         self._statistics = Statistics(patient)
-        open_snapshot = partial(postgres_snapshot, patient)
-        super().__init__(statements, self._pool_reader, self._pool_writer, open_snapshot, condition)
+        self._connect_patiently = patient
+        super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
@@ -88,7 +86,11 @@ class PostgresStore(StatementStore):
         primary = self._pool_reader
         nearest = ReplicaReader(self._replica, primary, company, seen)
         near = NearReader(nearest, primary, partial(self._confirm, company), self._noted)
-        return NearReads(self._statements, near, self._following.searched)
+        return NearReads(self._statements, near, self._indexing.note_search)
+
+    @override
+    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
+        return postgres_snapshot(self._connect_patiently)
 
     async def _confirm(self, company: Company) -> None:
         """Raise `Renewed` unless the primary has a company, and under the same incarnation."""
@@ -121,7 +123,7 @@ class PostgresStore(StatementStore):
     async def close(self) -> None:
         # units of indexing end with the writer, which waits for none when the database hangs
         await asyncio.gather(
-            self._following.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:

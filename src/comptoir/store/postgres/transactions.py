@@ -12,8 +12,6 @@ import asyncpg
 from comptoir.errors import DATABASE_UNREACHABLE, KEY_EXISTS, Refusal
 from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID
-from comptoir.store.ahead import read_ahead
-from comptoir.store.condition import Condition
 from comptoir.store.ledger import Change, Ledger
 from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.faults import (
@@ -27,8 +25,10 @@ from comptoir.store.postgres.faults import (
 )
 from comptoir.store.postgres.pool import Pool
 from comptoir.store.postgres.session import Session, roll_back
-from comptoir.store.submission import Job
+from comptoir.store.prefetch import prefetch
+from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition, Job
 
 ATTEMPTS = 5
 """How often a transaction is tried that others stand in the way of."""
@@ -116,7 +116,7 @@ class Transactions:
         else:
             raise refusal_of(conflict) from conflict
         await self._settle(in_doubt)
-        self._condition.stored(in_doubt.ledger)
+        self._condition.committed(in_doubt.ledger)
         return None
 
     async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
@@ -130,13 +130,12 @@ class Transactions:
         ledger = await self._open_ledger(session, jobs[0].company_id)
         plans = [plan for job in jobs for plan in job.plans]
         if len(plans) > 1:
-            known, statements = ledger.known, self._statements
-            await session.drive(read_ahead(ledger.company_id, plans, statements, known))
+            await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
         for job in jobs:
             job.fault = None
-            mark = ledger.mark()
+            unit = UnitOfWork(self._statements, ledger)
             try:
-                job.result = await session.drive(job.factory(ledger))
+                job.result = await session.drive(job.work(unit))
             except FAULTS:
                 raise
             except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
@@ -145,7 +144,7 @@ class Transactions:
                     await roll_back(connection)
                     return fault
                 job.fault = fault
-                ledger.rewind(mark)
+                unit.roll_back()
         for statement in ledger.closing(self._statements.service):
             await session.run(statement)
         await session.flush()
@@ -155,7 +154,7 @@ class Transactions:
             if is_lost(fault):
                 raise _InDoubt(ledger) from fault
             raise
-        self._condition.stored(ledger)
+        self._condition.committed(ledger)
         ledger.acknowledge()
         return None
 

@@ -6,40 +6,26 @@ is told, refusals included, before the transaction in which it was decided has e
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from typing import TypeVar
+
+from typing_extensions import override
 
 from comptoir.errors import UNAVAILABLE, Refusal
-from comptoir.plan.write import WritePlan
-from comptoir.store import submission
 from comptoir.store.postgres.transactions import Transactions
-from comptoir.store.submission import Job, Submissions, UnitFactory
-
-T = TypeVar("T")
+from comptoir.store.writer import Job, Writer
 
 
-class Writer:
+class PostgresWriter(Writer):
     """Takes units of work and runs those of each company one after another."""
 
     def __init__(self, transactions: Transactions, most_waiting: int) -> None:
+        super().__init__(most_waiting)
         self._transactions = transactions
         self._queues: dict[str, deque[Job]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._submissions = Submissions(self._accept, most_waiting)
 
-    async def submit(
-        self,
-        company_id: str,
-        factory: UnitFactory[T],
-        *,
-        alone: bool = False,
-        plans: Sequence[WritePlan] = (),
-    ) -> T:
-        """Run a unit of work as `Submissions.submit` does."""
-        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
-
-    async def give_way(self, _: float) -> None:
-        """Let others write: those who wait for a company's lock are next."""
+    @override
+    async def give_way(self, seconds: float) -> None:
+        # a transaction that waits for the company's lock is next
         await asyncio.sleep(0)
 
     async def stop(self, seconds: float) -> None:
@@ -50,7 +36,8 @@ class Writer:
                 task.cancel()
             await asyncio.gather(*late)
 
-    def _accept(self, job: Job) -> None:
+    @override
+    def _enqueue(self, job: Job) -> None:
         queue = self._queues.get(job.company_id)
         if queue is not None:
             queue.append(job)
@@ -64,7 +51,7 @@ class Writer:
         """Commit what waits for a company, until nothing does."""
         queue = self._queues[company_id]
         while queue:
-            jobs = _next(queue)
+            jobs = self._next(queue)
             try:
                 await self._commit(jobs)
             except asyncio.CancelledError:
@@ -72,8 +59,15 @@ class Writer:
                 queue.clear()
                 for job in jobs:
                     job.fault = _given_up()
-            self._submissions.tell(jobs)
+            self._finish(jobs)
         del self._queues[company_id]
+
+    def _next(self, queue: deque[Job]) -> list[Job]:
+        """The units that go into the next transaction."""
+        jobs = [queue.popleft()]
+        while queue and len(jobs) < self.GROUP and not jobs[0].alone and not queue[0].alone:
+            jobs.append(queue.popleft())
+        return jobs
 
     async def _commit(self, jobs: list[Job]) -> None:
         """Run units in a transaction, and if one of them breaks it, each in one of its own."""
@@ -89,14 +83,6 @@ class Writer:
             return
         for job in jobs:
             job.fault = fault
-
-
-def _next(queue: deque[Job]) -> list[Job]:
-    """The units that go into the next transaction."""
-    jobs = [queue.popleft()]
-    while queue and len(jobs) < submission.GROUP and not jobs[0].alone and not queue[0].alone:
-        jobs.append(queue.popleft())
-    return jobs
 
 
 def _given_up() -> Refusal:

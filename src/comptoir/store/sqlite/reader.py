@@ -12,15 +12,15 @@ from collections.abc import Generator
 from contextlib import aclosing
 from typing import TypeVar
 
-from comptoir.plan.expressions.functions import SHORT_LITERAL
+from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.protocol import Patience, unlimited
+from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
 from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.sqlite.scans import Scans
 from comptoir.store.sqlite.session import Portion, StatementStopped, drive, run_statement
-from comptoir.store.turns import SLICE, Slices, Turns
+from comptoir.store.store import Patience, unlimited
 
 STEPS = 500
 """Steps of the database's machine between two callbacks: some ten microseconds."""
@@ -64,7 +64,7 @@ class Reader:
         self._unhurried = unhurried
         self._statements = statements
         self._scans = scans
-        self.turns = Turns()
+        self.scheduler = SliceScheduler()
         # their hashes: two that have the same cost a thread, and the texts may be long
         self._slow: set[int] = set()
         self._loop = asyncio.get_running_loop()
@@ -98,11 +98,11 @@ class Reader:
 
         Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
         """
-        seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow = plan.where.searches
+        keyset, left, skip = plan.keyset, plan.limit, plan.skip
+        slow = plan.pipeline.searches
         while left > 0 and not slow:
             size = min(SLICE, left)
-            rows = self._within_budget(self._statements.page(plan.part(seek, size, skip)))
+            rows = self._within_budget(self._statements.page(plan.part(keyset, size, skip)))
             slow = rows is None or self._callbacks > SLOW
             if rows is not None:
                 yield rows
@@ -110,19 +110,19 @@ class Reader:
                     return
                 left -= size
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
-                await self.turns.next()
+                keyset = plan.keyset_after(rows[-1])
+                await self.scheduler.yield_to_loop()
         while left > 0:
-            rest = self._statements.page(plan.part(seek, left, skip))
+            rest = self._statements.page(plan.part(keyset, left, skip))
             portion = Portion(CHARACTERS)
             rows = await patience(self._scans.run(rest, portion))
             if rows:
                 left -= len(rows)
                 skip = 0
-                seek = plan.seek_behind(rows[-1])
+                keyset = plan.keyset_after(rows[-1])
             if portion.is_whole:
                 left = 0
-            async with aclosing(self.turns.sliced(rows)) as slices:
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
 

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Query
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import FETCHED, run_statement
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 T = TypeVar("T")
 

@@ -8,71 +8,56 @@ decided has ended: a client never acts on what a failed commit takes back.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TypeVar
+
+from typing_extensions import override
 
 from comptoir.errors import KEY_EXISTS, Refusal
-from comptoir.plan.write import WritePlan
-from comptoir.sql.service_tables import ServiceStatements
+from comptoir.sql.statements import Statements
 from comptoir.sql.tables import COMPANY_ID
-from comptoir.store import submission
-from comptoir.store.condition import Condition
 from comptoir.store.ledger import Ledger
 from comptoir.store.sqlite.connection import refusal_of
 from comptoir.store.sqlite.session import drive, run_statement
-from comptoir.store.submission import Job, Submissions, UnitFactory
+from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition, Job, Writer
 
 _log = logging.getLogger(__name__)
 
 
 PAUSE = 1 / 8
-"""How long others have the file to themselves, for each second that long work had it."""
-
-T = TypeVar("T")
+"""The share of a long operation's time after which it leaves the file to other processes."""
 
 
-class Writer:
-    """Takes units of work from the event loop and runs them on one connection, in one thread."""
+class SqliteWriter(Writer):
+    """Runs units of work on one connection, in one thread."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
-        statements: ServiceStatements,
+        statements: Statements,
         condition: Condition,
         watermarks: Watermarks,
         most_waiting: int,
     ) -> None:
+        super().__init__(most_waiting)
         self._connection = connection
         self._statements = statements
         self._condition = condition
         self._watermarks = watermarks
-        self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
-        self._submissions = Submissions(self._queue.put, most_waiting)
         self._thread = Thread(target=self._serve, name="comptoir-writer", daemon=True)
         self._thread.start()
 
-    async def submit(
-        self,
-        company_id: str,
-        factory: UnitFactory[T],
-        *,
-        alone: bool = False,
-        plans: Sequence[WritePlan] = (),
-    ) -> T:
-        """Run a unit of work as `Submissions.submit` does; each has a savepoint, `alone` or not."""
-        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
+    @override
+    def _enqueue(self, job: Job) -> None:
+        self._queue.put(job)
 
+    @override
     async def give_way(self, seconds: float) -> None:
-        """Let other processes write, after a unit that took so many seconds.
-
-        Who waits for the file's lock looks for it ten times a second, and finds it taken but for
-        this pause.
-        """
+        # a process that waits for the file's lock tries ten times a second
         await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
@@ -88,13 +73,13 @@ class Writer:
             waiting = self._queue.get()
             while waiting is not None:
                 jobs.append(waiting)
-                if len(jobs) == submission.GROUP or self._queue.empty():
+                if len(jobs) == self.GROUP or self._queue.empty():
                     break
                 waiting = self._queue.get()
             goes_on = waiting is not None
             if jobs:
                 self._commit(jobs)
-                self._loop.call_soon_threadsafe(self._submissions.tell, jobs)
+                self._loop.call_soon_threadsafe(self._finish, jobs)
 
     def _commit(self, jobs: list[Job]) -> None:
         connection = self._connection
@@ -104,11 +89,11 @@ class Writer:
             for job in jobs:
                 self._run(job, ledgers)
             for ledger in ledgers.values():
-                for statement in ledger.closing(self._statements):
+                for statement in ledger.closing(self._statements.service):
                     run_statement(connection, statement)
             connection.execute("COMMIT")
             for ledger in ledgers.values():
-                self._condition.stored(ledger)
+                self._condition.committed(ledger)
                 ledger.acknowledge()
         except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
             # where even that fails, the database has rolled back by itself or is beyond help
@@ -125,10 +110,10 @@ class Writer:
         ledger = ledgers.get(job.company_id)
         if ledger is None:
             ledger = ledgers[job.company_id] = self._open_ledger(job.company_id)
-        mark = ledger.mark()
+        unit = UnitOfWork(self._statements, ledger)
         connection.execute("SAVEPOINT unit")
         try:
-            job.result = drive(connection, job.factory(ledger))
+            job.result = drive(connection, job.work(unit))
         except sqlite3.IntegrityError as fault:
             job.fault = _taken(fault)
         except sqlite3.Error:
@@ -138,11 +123,11 @@ class Writer:
             job.fault = fault
         if job.fault is not None:
             connection.execute("ROLLBACK TO unit")
-            ledger.rewind(mark)
+            unit.roll_back()
         connection.execute("RELEASE unit")
 
     def _open_ledger(self, company_id: str) -> Ledger:
-        prepared = self._statements.ledger
+        prepared = self._statements.service.ledger
         rows = run_statement(self._connection, prepared.query(company_id))
         return Ledger(company_id, rows, self._watermarks)
 

@@ -36,7 +36,7 @@ from comptoir.edm.numbers import (
     UNIT,
     WHOLE_DIGITS,
 )
-from comptoir.plan.expressions.wide_decimal import LARGEST, WIDE_SCALE
+from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
 from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
 from comptoir.sql.dialects.postgresql.patterns import as_regex
 from comptoir.sql.prepared import (

@@ -10,7 +10,7 @@ from typing import cast
 from sqlalchemy import ColumnElement, Select, func
 from typing_extensions import override
 
-from comptoir.plan.bound import Slot, Sought
+from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.prepared import Statement, constant, slot_of
 
@@ -32,7 +32,7 @@ class TrigramIndex(TextIndex):
 
     @override
     def candidates(
-        self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         return None
 

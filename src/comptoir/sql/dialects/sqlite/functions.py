@@ -32,12 +32,11 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
-from comptoir.plan.expressions.wide_decimal import FINER, wide_text, wide_units
+from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.searches import fold
 from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
 from comptoir.sql.dialects.sqlite import routines
-from comptoir.sql.dialects.sqlite.patterns import matches_pattern
 from comptoir.sql.dialects.sqlite.routines import PARTED_AT, WideTotal
 from comptoir.sql.prepared import PREFIX, constant
 
@@ -63,7 +62,7 @@ _ROUTINES: Mapping[FunctionName, Routine] = {
     "contains": Routine(2, lambda text, part: int(part in text)),
     "endswith": Routine(2, lambda text, part: int(text.endswith(part))),
     "indexof": Routine(2, str.find),
-    "matchespattern": Routine(2, matches_pattern, checks=True),
+    "matchespattern": Routine(2, routines.matches_pattern, checks=True),
     "startswith": Routine(2, lambda text, part: int(text.startswith(part))),
     "substring": Routine(-1, routines.substring),
     "tolower": Routine(1, str.lower),

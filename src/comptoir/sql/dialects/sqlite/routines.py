@@ -2,7 +2,7 @@
 
 Connections register these functions (`functions.py` has their names). Whole numbers are integers,
 Decimals are integers of hundred-thousandths, wide decimals are texts
-(`plan/expressions/wide_decimal.py`). No argument is null.
+(`plan/expressions/types.py`). No argument is null.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from comptoir.edm.numbers import (
 )
 from comptoir.edm.times import DAY, INSTANT, SECOND, duration_text
 from comptoir.edm.types import PrimitiveType, Stored, ValueFault
-from comptoir.plan.expressions.wide_decimal import (
+from comptoir.plan.expressions.types import (
     FINER,
     LARGEST,
     WIDE_SCALE,
@@ -29,6 +29,7 @@ from comptoir.plan.expressions.wide_decimal import (
     wide_units,
 )
 from comptoir.plan.searches import INDEXED_LENGTH
+from comptoir.request.pattern import compiled_pattern
 
 Computing = Callable[..., Stored | None]
 
@@ -51,6 +52,11 @@ def substring(text: str, start: int, length: int | None = None) -> str:
         raise ComputingFault(f"substring takes a length that is not negative, but got {length}.")
     first = max(len(text) + start, 0) if start < 0 else start
     return text[first:] if length is None else text[first : first + length]
+
+
+def matches_pattern(text: str, pattern: str, check: Callable[[], None]) -> int:
+    """Whether a pattern matches anywhere in a text; `check` raises if the statement must end."""
+    return int(compiled_pattern(pattern).found_in(text, check))
 
 
 def trigrams(term: str, most: int) -> str:

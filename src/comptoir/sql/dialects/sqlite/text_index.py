@@ -14,7 +14,7 @@ from sqlalchemy.engine import Dialect as Compiler
 from typing_extensions import override
 
 from comptoir.edm.types import Stored
-from comptoir.plan.bound import Found, Slot, Sought
+from comptoir.plan.expressions.nodes import BoundSearch, ContainsTerm, Slot
 from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS, TRIGRAMS
 from comptoir.sql.prepared import (
@@ -62,7 +62,7 @@ class FtsIndex(TextIndex):
 
     @override
     def candidates(
-        self, sought: Sought, first: ColumnElement[int], last: ColumnElement[int]
+        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
         if query is None:
@@ -88,15 +88,15 @@ def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     return number, str(text).replace("\0", " ")
 
 
-def _terms(sought: Sought) -> int:
-    if isinstance(sought, Found):
+def _terms(sought: BoundSearch) -> int:
+    if isinstance(sought, ContainsTerm):
         return 1
     return sum(_terms(each) for each in sought.operands)
 
 
-def _query(sought: Sought, most: int) -> ColumnElement[str] | None:
+def _query(sought: BoundSearch, most: int) -> ColumnElement[str] | None:
     """The text of FTS5's query, built from the bound terms when the statement runs."""
-    if isinstance(sought, Found):
+    if isinstance(sought, ContainsTerm):
         if sought.negated or not sought.indexed:
             return None
         quoted = getattr(func, TRIGRAMS)(slot_of(sought.term), constant(most))

@@ -1,5 +1,5 @@
 -- Numbers: exact, in PostgreSQL's numeric, or an error. Whole numbers are integers, Decimals are
--- integers of hundred-thousandths, wide decimals are texts (plan/expressions/wide_decimal.py).
+-- integers of hundred-thousandths, wide decimals are texts (plan/expressions/types.py).
 
 -- What a stored Decimal stands for.
 CREATE OR REPLACE FUNCTION comptoir_exact(given bigint) RETURNS numeric

@@ -1,0 +1,368 @@
+"""Function calls: the canonical functions of OData, and `cast` and `isof`.
+
+OData URL Conventions 4.01, from section 5.1.1.5; a cast of an unsuitable value is null
+(section 5.1.1.10).
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from comptoir.edm.model import NAMESPACE
+from comptoir.edm.numbers import DECIMAL, INT32, INT64, MOST_DECIMAL, MOST_WHOLE
+from comptoir.edm.times import DATE, DURATION, INSTANT, TIME_OF_DAY
+from comptoir.edm.types import BOOLEAN, GUID, TEXT, PrimitiveType
+from comptoir.errors import Refusal
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.arithmetic import as_decimal
+from comptoir.plan.expressions.nodes import NOW, Constant, Function, IsNull, Not, Null, Value
+from comptoir.plan.expressions.operands import (
+    BoundOption,
+    Operand,
+    TypedValue,
+    described,
+    duration_operand,
+    name_of,
+)
+from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
+from comptoir.refusals import unknown_name
+from comptoir.request.expression.tree import Call, Literal, Node, Path
+from comptoir.request.pattern import PatternFault, check_pattern
+
+SHORT_LITERAL = 100
+"""Characters of a literal that a database finds fast enough with a search at each position."""
+
+MAXIMUM = "9999-12-31T23:59:59.999Z"
+"""The latest instant."""
+
+_INSTANTS = {"mindatetime": INSTANT.default, "maxdatetime": MAXIMUM, "now": NOW}
+_TYPE_REMEDY = "Write a type such as Edm.String, without quotes."
+_ROUNDING: Mapping[str, FunctionName] = {"round": "round", "floor": "floor", "ceiling": "ceiling"}
+_WITH_TYPES = frozenset({"cast", "isof", "case"})
+_UNSUPPORTED = frozenset(
+    {"geo.distance", "geo.intersects", "geo.length", "hassubsequence", "hassubset", "isdefined"}
+)
+
+SUPPORTED = frozenset({*SIGNATURES, *_ROUNDING, *_WITH_TYPES})
+"""The supported functions, as OData spells them."""
+
+CANONICAL = frozenset({name.lower() for name in SUPPORTED} | _UNSUPPORTED)
+"""Every function of OData, in lower case."""
+
+_BY_NAME = {name.lower(): signatures for name, signatures in SIGNATURES.items()}
+
+_PRIMITIVE_TYPES: Mapping[str, PrimitiveType] = MappingProxyType(
+    {
+        each.edm_name: each
+        for each in (
+            TEXT,
+            INT32,
+            INT64,
+            DECIMAL,
+            BOOLEAN,
+            GUID,
+            DATE,
+            INSTANT,
+            TIME_OF_DAY,
+            DURATION,
+        )
+    }
+)
+_UNSUPPORTED_TYPES = re.compile(
+    r"Edm\.(Binary|Byte|Double|Int16|SByte|Single|Stream|Untyped|(Primitive|Complex|Entity)Type"
+    r"|Geo(graphy|metry)((Multi)?(Point|LineString|Polygon)|Collection)?)"
+)
+"""The types of OData that the service does not support."""
+
+_PARSE_FUNCTIONS: Mapping[PrimitiveType, FunctionName] = {
+    INT32: "int32_of_text",
+    INT64: "int64_of_text",
+    DECIMAL: "decimal_of_text",
+    BOOLEAN: "boolean_of_text",
+    GUID: "guid_of_text",
+    DATE: "date_of_text",
+    INSTANT: "datetime_of_text",
+    TIME_OF_DAY: "time_of_text",
+    DURATION: "duration_of_text",
+}
+"""Types to the functions that parse them from text, with null for another text."""
+
+
+def check_name(option: BoundOption, node: Call) -> None:
+    """Raise `Refusal` for a function that is not supported (501) or not of OData (400)."""
+    if node.name in _BY_NAME or node.name in _ROUNDING:
+        return
+    if node.name in CANONICAL:
+        raise option.unsupported(node, f"The function {node.name}")
+    raise unknown_name(
+        "OData", "function", node.name, sorted(CANONICAL), option.name, node.position
+    )
+
+
+def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
+    """Bind a call of a function that `check_name` accepts; raises `Refusal` (400, 501)."""
+    if node.name in _ROUNDING:
+        return _rounded(option, node, arguments)
+    signatures = _BY_NAME[node.name]
+    if signatures[0].parameters == (types.DURATION,):
+        arguments = [duration_operand(each) for each in arguments]
+    values = [option.value(each) for each in arguments]
+    signature = _overload(option, node, signatures, arguments, values)
+    nullable = any(each.nullable for each in values)
+    function = signature.function
+    if function is None:
+        value: Value = option.slots.add(_INSTANTS[node.name])
+    else:
+        if signature.utc:
+            _check_utc(option, node, arguments[0])
+        checked = _VARIANTS.get(function)
+        if checked is not None:
+            function = checked(option, arguments, values)
+        value = Function(function, tuple([each.value for each in values]))
+    return TypedValue(
+        value, signature.result, nullable, signature.most, own_type=signature.own_type
+    )
+
+
+def _overload(
+    option: BoundOption,
+    node: Call,
+    signatures: Sequence[Signature],
+    arguments: Sequence[Operand],
+    values: Sequence[TypedValue],
+) -> Signature:
+    """The overload that accepts the arguments; null is of any type."""
+    counts = sorted({len(each.parameters) for each in signatures})
+    fitting = [each for each in signatures if len(each.parameters) == len(values)]
+    if not fitting:
+        raise _wrong_count(option, node, counts)
+    for number, (argument, value) in enumerate(zip(arguments, values, strict=True)):
+        wanted = [each.parameters[number] for each in fitting]
+        if value.type is not types.NULL and value.type not in wanted:
+            expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
+            raise option.misused(
+                argument.node,
+                f"{described(argument.node)} is {_type_name(value, wanted)}, but {node.name} "
+                f"requires {expected}",
+                "Use another value, or convert it with cast.",
+            )
+    return next(
+        (
+            each
+            for each in fitting
+            if all(
+                value.type in (types.NULL, parameter)
+                for value, parameter in zip(values, each.parameters, strict=True)
+            )
+        ),
+        fitting[0],
+    )
+
+
+def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refusal:
+    count = len(node.arguments)
+    return option.misused(
+        node,
+        f"The function {node.name} has {count} {'argument' if count == 1 else 'arguments'} "
+        f"instead of {' or '.join(map(str, counts))}",
+        "Add an argument." if count < counts[0] else "Remove an argument.",
+    )
+
+
+def _type_name(value: TypedValue, wanted: Sequence[types.ExpressionType]) -> str:
+    if value.type in types.NUMBERS and types.WHOLE in wanted:
+        return "a number with a fraction"
+    return value.type.expected
+
+
+def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
+    if len(arguments) != 1:
+        raise _wrong_count(option, node, [1])
+    value = option.value(arguments[0])
+    if value.type is types.NULL:
+        return TypedValue(value.value, types.DECIMAL, nullable=True)
+    if value.type not in types.NUMBERS:
+        raise option.misused(
+            arguments[0].node,
+            f"{described(arguments[0].node)} is {value.type.expected}, but {node.name} requires "
+            f"{types.DECIMAL.expected}",
+            "Use another value, or convert it with cast.",
+        )
+    if value.type is types.WHOLE:
+        return as_decimal(value)
+    return TypedValue(Function(_ROUNDING[node.name], (value.value,)), types.DECIMAL, value.nullable)
+
+
+def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
+    """Refuse a literal with an offset, since an instant is stored without one."""
+    literal = argument.node
+    if not isinstance(literal, Literal) or literal.kind != "datetimeoffset":
+        return
+    if not literal.text.endswith("Z"):
+        raise option.misused(
+            literal,
+            f"The function {node.name} is computed in UTC, but {name_of(literal)} has an offset",
+            "Write the literal in UTC, with Z.",
+        )
+
+
+def _contains(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    return "contains_literal" if _is_short(arguments[1]) else "contains"
+
+
+def _indexof(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    return "indexof_literal" if _is_short(arguments[1]) else "indexof"
+
+
+def _is_short(operand: Operand) -> bool:
+    return isinstance(operand.node, Literal) and len(operand.node.text) <= SHORT_LITERAL
+
+
+def _startswith(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    return "startswith_literal" if isinstance(arguments[1].node, Literal) else "startswith"
+
+
+def _endswith(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    nullable = any(each.nullable for each in values)
+    simple = isinstance(arguments[1].node, Literal) and not nullable
+    return "endswith_literal" if simple else "endswith"
+
+
+def _substring(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    for each, argument in zip(values[2:], arguments[2:], strict=True):
+        if each.literal is not None and each.literal < 0:
+            raise option.misused(
+                argument.node, "The length of substring is negative", "Write 0 or more."
+            )
+    written = all(each.literal is not None and each.literal >= 0 for each in values[1:])
+    return "substring_literal" if written else "substring"
+
+
+def _matchespattern(
+    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+) -> FunctionName:
+    pattern = arguments[1].node
+    if not isinstance(pattern, Literal):
+        raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
+    if pattern.kind == "string":
+        try:
+            check_pattern(pattern.text)
+        except PatternFault as fault:
+            if fault.unsupported:
+                raise option.unsupported(
+                    pattern, f"In the pattern of matchesPattern, {fault.construct}"
+                ) from None
+            raise option.misused(
+                pattern, f"The pattern {str(fault).removesuffix('.')}", "Correct the pattern."
+            ) from None
+    return "matchespattern"
+
+
+_VARIANTS: Mapping[
+    FunctionName, Callable[[BoundOption, Sequence[Operand], Sequence[TypedValue]], FunctionName]
+] = {
+    "contains": _contains,
+    "endswith": _endswith,
+    "indexof": _indexof,
+    "matchespattern": _matchespattern,
+    "startswith": _startswith,
+    "substring": _substring,
+}
+"""Functions that check arguments and choose a variant; they raise `Refusal` (400, 501)."""
+
+
+def bind_cast(option: BoundOption, node: Call, operand: Operand) -> TypedValue:
+    """Bind a cast to the type that the last argument names; raises `Refusal` (400, 501)."""
+    wanted = _primitive_type(option, node.arguments[-1])
+    value = option.value(operand)
+    target = types.type_of(wanted)
+    if value.type in (types.NULL, types.RECORD):
+        return TypedValue(Null(), target, nullable=True, own_type=wanted)
+    if value.type in types.NUMBERS and target in types.NUMBERS:
+        return _cast_number(value, wanted)
+    if value.type is target:
+        return value
+    if target is types.TEXT:
+        return TypedValue(
+            Function(_text_function(value), (value.value,)), types.TEXT, value.nullable
+        )
+    if value.type is types.TEXT:
+        function = Function(_PARSE_FUNCTIONS[wanted], (value.value,))
+        return TypedValue(function, target, nullable=True, most=_most(wanted), own_type=wanted)
+    return TypedValue(Null(), target, nullable=True, own_type=wanted)
+
+
+def bind_isof(option: BoundOption, node: Call, operand: Operand) -> TypedValue:
+    """Bind `isof`; null is of no type. Raises `Refusal` (400, 501)."""
+    wanted = _primitive_type(option, node.arguments[-1])
+    value = option.value(operand)
+    if value.type in (types.NULL, types.RECORD) or value.edm_type.edm_name != wanted.edm_name:
+        return TypedValue(Constant(value=False), types.BOOLEAN)
+    if value.nullable:
+        return TypedValue(Not(IsNull(value.value)), types.BOOLEAN)
+    return TypedValue(Constant(value=True), types.BOOLEAN)
+
+
+def _primitive_type(option: BoundOption, node: Node) -> PrimitiveType:
+    """The primitive type that a path names; raises `Refusal` (400, 501)."""
+    if isinstance(node, Call) and node.name == "collection" and len(node.arguments) == 1:
+        member = _primitive_type(option, node.arguments[0])
+        raise option.unsupported(node, f"The type Collection({member.edm_name})")
+    if isinstance(node, Path) and len(node.segments) == 1:
+        name = node.segments[0]
+        found = _PRIMITIVE_TYPES.get(name)
+        if found is not None:
+            return found
+        if _UNSUPPORTED_TYPES.fullmatch(name):
+            raise option.unsupported(node, f"The type {name}")
+        if name.startswith(f"{NAMESPACE}."):
+            raise option.misused(
+                node, f"{name[:100]} is an entity type, not a primitive type", _TYPE_REMEDY
+            )
+    raise option.misused(node, f"{described(node)} is not a type", _TYPE_REMEDY)
+
+
+def _cast_number(value: TypedValue, wanted: PrimitiveType) -> TypedValue:
+    if wanted is DECIMAL:
+        if value.type is types.WHOLE:
+            return as_decimal(value)
+        if value.type is types.DECIMAL:
+            return value
+        return TypedValue(Function("rounded_decimal", (value.value,)), types.DECIMAL, nullable=True)
+    if value.type is types.WHOLE and (wanted is INT64 or value.most <= INT32.maximum + 1):
+        return TypedValue(
+            value.value, types.WHOLE, value.nullable, value.most, value.literal, wanted
+        )
+    name: FunctionName = "int64_of_decimal"
+    if wanted is INT32:
+        name = "int32_of_whole" if value.type is types.WHOLE else "int32_of_decimal"
+    function = Function(name, (value.value,))
+    return TypedValue(function, types.WHOLE, nullable=True, most=_most(wanted), own_type=wanted)
+
+
+def _most(wanted: PrimitiveType) -> int:
+    if wanted is INT32:
+        return INT32.maximum + 1
+    return MOST_WHOLE if wanted is INT64 else MOST_DECIMAL
+
+
+def _text_function(value: TypedValue) -> FunctionName:
+    if value.type in (types.DECIMAL, types.WIDE_DECIMAL):
+        return "text_of_decimal"
+    if value.type is types.WHOLE:
+        return "text_of_whole"
+    if value.type is types.BOOLEAN:
+        return "text_of_boolean"
+    if value.type is types.DURATION:
+        return "text_of_duration"
+    return "text_of_text"

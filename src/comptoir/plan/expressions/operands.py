@@ -1,0 +1,315 @@
+"""Operands: the values of literals and other nodes, and what all parts of a binding share."""
+
+import re
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+
+import msgspec
+
+from comptoir.edm.numbers import (
+    MOST_DECIMAL,
+    MOST_WHOLE,
+    PRECISION,
+    SCALE,
+    WHOLE_DIGITS,
+    Int32,
+)
+from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.errors import Refusal
+from comptoir.messages import quoted
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
+from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
+from comptoir.refusals import misused, unsupported
+from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
+from comptoir.request.expression.tree import (
+    Binary,
+    Call,
+    Case,
+    Collection,
+    In,
+    InCollection,
+    Lambda,
+    Literal,
+    Logical,
+    Node,
+    Parameter,
+    Path,
+    Unary,
+)
+
+_LARGEST_LITERAL = {types.WHOLE: MOST_WHOLE, types.DECIMAL: MOST_DECIMAL}
+_WIDE_LIMITS = (wide_text(LARGEST), wide_text(-LARGEST))
+
+# beyond every stored number, and within 64 bits, so that columns compare with it
+_BEYOND_DECIMALS = 4 * 10**PRECISION
+
+_BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
+
+_MIDNIGHT = "00:00:00.000Z"
+
+_DURATION = QUOTED_SHAPES["duration"][1]
+
+_TOO_FINE = {
+    types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),
+    types.TIME_OF_DAY: re.compile(r"\.\d{3}\d*[1-9]"),
+    types.DURATION: re.compile(rf"\.\d{{{SCALE}}}\d*[1-9]"),
+}
+"""A fraction of a second with more digits, other than zeros, than are stored."""
+
+
+class TypedValue(msgspec.Struct, frozen=True):
+    """A bound value: its type, whether it may be null, and a narrower EDM type where it has one.
+
+    `most` bounds the absolute value of a number in its stored form: the database computes an
+    operation itself if the result certainly fits. `literal` is the number of a literal.
+    """
+
+    value: Value
+    type: types.ExpressionType
+    nullable: bool = False
+    most: int = MOST_DECIMAL
+    literal: int | None = None
+    own_type: PrimitiveType | None = None
+
+    @property
+    def edm_type(self) -> PrimitiveType:
+        """The EDM type of the value in a response."""
+        return self.own_type or self.type.edm_type
+
+
+def typed_property(value: Value, edm_type: PrimitiveType, *, nullable: bool) -> TypedValue:
+    """Return the value of a property with its type and bound."""
+    expression_type = types.type_of(edm_type)
+    most = edm_type.maximum + 1 if isinstance(edm_type, Int32) else MOST_DECIMAL
+    return TypedValue(value, expression_type, nullable, min(most, MOST_WHOLE), own_type=edm_type)
+
+
+class LiteralValue(msgspec.Struct, frozen=True):
+    """The stored form of a literal, or None for NaN.
+
+    `exact` is False for a literal between two values that can be stored; `stored` is the lower one.
+    """
+
+    stored: Stored | None
+    exact: bool = True
+
+
+class Operand:
+    """A node and its value, which is None for a literal whose type depends on the other operand."""
+
+    __slots__ = ("node", "typed")
+
+    def __init__(self, node: Node, typed: TypedValue | None) -> None:
+        self.node = node
+        self.typed = typed
+
+
+class BoundOption:
+    """The query option that is being bound: its name, the slots of its values, its refusals."""
+
+    def __init__(self, name: str, slots: Slots) -> None:
+        self.name = name
+        self.slots = slots
+
+    def misused(self, node: Node, problem: str, remedy: str) -> Refusal:
+        """400: a node that does not fit the entity type or its operands."""
+        return misused(self.name, node.position, problem, remedy)
+
+    def unsupported(self, node: Node, construct: str) -> Refusal:
+        """501: valid OData that the service does not support."""
+        return unsupported(construct, self.name, node.position)
+
+    def literal(self, node: Literal, wanted: types.ExpressionType) -> LiteralValue:
+        """Return a literal as a value of a type; raises `Refusal` (400, 501)."""
+        try:
+            value = _literal_value(node, wanted)
+        except ValueFault as fault:
+            problem, _, remedy = str(fault).removesuffix(".").partition(". ")
+            raise self.misused(
+                node, f"{described(node)} {problem}", f"{remedy or 'Correct it'}."
+            ) from None
+        if value is None:
+            raise self.misused(
+                node,
+                f"{described(node)} is {self._type_of(node).expected}, "
+                f"but is compared with {wanted.expected}",
+                f"Write {wanted.form}.",
+            )
+        return value
+
+    def value(self, operand: Operand) -> TypedValue:
+        """Return the value of an operand; a literal gets its own type. Raises `Refusal`."""
+        if operand.typed is not None:
+            return operand.typed
+        node = operand.node
+        if not isinstance(node, Literal):
+            raise LookupError(f"{type(node).__name__} has not been bound")
+        wanted = self._type_of(node)
+        if wanted is types.NULL:
+            return TypedValue(Null(), types.NULL, nullable=True)
+        if wanted is types.BOOLEAN:
+            return TypedValue(Constant(node.text == "true"), types.BOOLEAN)
+        if wanted is types.DECIMAL and not self.literal(node, types.DECIMAL).exact:
+            wanted = types.WIDE_DECIMAL
+        literal = self.literal(node, wanted)
+        if literal.stored is None or node.text in ("INF", "-INF"):
+            raise self.unsupported(node, f"Arithmetic with {node.text}")
+        if wanted in types.NUMBERS:
+            return self._number(node, wanted, literal)
+        if not literal.exact:
+            raise self.misused(
+                node, f"{described(node)} is too precise to compute with", "Write fewer digits."
+            )
+        return TypedValue(self.slots.add(literal.stored), wanted)
+
+    def _type_of(self, node: Literal) -> types.ExpressionType:
+        found = types.TYPE_OF_LITERAL.get(node.kind)
+        if found is None:
+            raise self.unsupported(node, f"The {node.kind} literal {quoted(node.text)}")
+        return found
+
+    def _number(
+        self, node: Literal, wanted: types.ExpressionType, literal: LiteralValue
+    ) -> TypedValue:
+        stored = literal.stored
+        if wanted is types.WIDE_DECIMAL and stored is not None:
+            if literal.exact and stored not in _WIDE_LIMITS:
+                return TypedValue(self.slots.add(stored), types.WIDE_DECIMAL)
+        elif literal.exact and abs(int(stored or 0)) <= _LARGEST_LITERAL[wanted]:
+            number = int(stored or 0)
+            return TypedValue(self.slots.add(number), wanted, most=abs(number), literal=number)
+        raise self.misused(
+            node,
+            f"{described(node)} is outside the range of numbers",
+            f"Write an integer of up to 64 bits, or up to {WHOLE_DIGITS} digits before the decimal "
+            f"point and up to {WIDE_SCALE} after it.",
+        )
+
+
+def described(node: Node) -> str:
+    """What a message calls a node at the start of a sentence."""
+    name = name_of(node)
+    return f"T{name[1:]}" if name.startswith("the ") else name
+
+
+def name_of(node: Node) -> str:
+    """What a message calls a node within a sentence."""
+    match node:
+        case Path():
+            return "/".join(node.segments)[:100]
+        case Call():
+            return f"{node.name}(…)"
+        case Literal():
+            return f"the literal {quoted(node.text)}"
+        case Binary() | Unary() | Logical() | Lambda():
+            return f"the operator {node.operator}"
+        case In() | InCollection():
+            return "the operator in"
+        case Parameter():
+            return f"the parameter alias @{node.name[:60]}"
+        case Case():
+            return "case(…)"
+        case Collection():
+            return "the list […]"
+
+
+def duration_operand(operand: Operand) -> Operand:
+    """Return an operand that may be a duration, with a text in that form as a duration."""
+    node = operand.node
+    if isinstance(node, Literal) and node.kind == "string":
+        return Operand(as_duration(node), operand.typed)
+    return operand
+
+
+def as_duration(literal: Literal) -> Literal:
+    """Return a text in the form of a duration as a duration, and any other literal as it is.
+
+    Since OData 4.01 a duration needs no prefix (URL Conventions, section 5.1.1.14.1).
+    """
+    if literal.kind != "string" or _DURATION.fullmatch(literal.text) is None:
+        return literal
+    return Literal("duration", duration_text(literal.text), literal.position)
+
+
+def as_date(literal: Literal) -> Literal:
+    """Return a date-time at midnight UTC as its date, and any other literal as it is.
+
+    Some clients have one type for both. Raises `ValueFault` for another time of day.
+    """
+    if literal.kind != "datetimeoffset":
+        return literal
+    day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
+    if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
+        raise ValueFault(
+            "is compared with a date, but is not midnight in UTC. Write the date alone: "
+            f"{literal.text.partition('T')[0]}."
+        )
+    return Literal("date", day, literal.position)
+
+
+def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralValue | None:
+    """Return a literal as a value of a type; None for a literal of another type.
+
+    Raises `ValueFault` for a value that does not exist, such as 30 February.
+    """
+    if wanted is types.DURATION:
+        literal = as_duration(literal)
+    elif wanted is types.DATE:
+        literal = as_date(literal)
+    if literal.kind not in wanted.literals:
+        return None
+    if wanted in types.NUMBERS:
+        return _number_value(literal.text, wanted)
+    if wanted is types.TEXT:
+        # A text that is longer than the property equals none of its values, and is not a fault.
+        if "\0" in literal.text:
+            raise ValueFault("contains a NUL character. Remove it.")
+        return LiteralValue(literal.text)
+    is_exact = wanted not in _TOO_FINE or _TOO_FINE[wanted].search(literal.text) is None
+    stored = wanted.edm_type.from_text(literal.text)
+    if not is_exact and isinstance(stored, int) and literal.text.startswith("-"):
+        stored -= 1
+    return LiteralValue(stored, is_exact)
+
+
+def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        raise ValueFault("has an exponent with too many digits. Write a smaller one.") from None
+    if number.is_nan():
+        return LiteralValue(None)
+    if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:
+        return _beyond_64_bits(number)
+    if wanted is types.WIDE_DECIMAL:
+        value = _scaled(number, WIDE_SCALE, len(text), WHOLE_DIGITS - 1)
+        if value.stored is None:
+            return value
+        units = max(-LARGEST, min(LARGEST, int(value.stored)))
+        return LiteralValue(wide_text(units), value.exact)
+    scale = SCALE if wanted is types.DECIMAL else 0
+    return _scaled(number, scale, len(text), PRECISION - scale - 1)
+
+
+def _beyond_64_bits(number: Decimal) -> LiteralValue:
+    if number.adjusted() == _BEYOND_DIGITS and abs(number) <= MOST_WHOLE:
+        below = int(number.to_integral_value(ROUND_FLOOR))
+        return LiteralValue(below, exact=below == number)
+    return LiteralValue(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
+
+
+def _scaled(number: Decimal, scale: int, digits: int, most: int) -> LiteralValue:
+    """A number in units of 10**-scale; `most` is the exponent of its first digit at most."""
+    if not number:
+        return LiteralValue(0)
+    if number.is_infinite() or number.adjusted() > most:
+        if not scale:
+            return LiteralValue(MOST_WHOLE if number > 0 else -MOST_WHOLE - 1, exact=False)
+        beyond = LARGEST if scale == WIDE_SCALE else _BEYOND_DECIMALS
+        return LiteralValue(beyond if number > 0 else -beyond)
+    if number.adjusted() < -40:
+        return LiteralValue(0 if number > 0 else -1, exact=False)
+    # with as many digits as the text has, so that none is rounded
+    scaled = number.scaleb(scale, Context(prec=digits))
+    below = int(scaled.to_integral_value(rounding=ROUND_FLOOR))
+    return LiteralValue(below, exact=below == scaled)

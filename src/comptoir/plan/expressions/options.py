@@ -1,0 +1,296 @@
+"""The query options `$filter`, `$orderby` and `$compute` bound to an entity set."""
+
+import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from comptoir.edm.model import PairFilter
+from comptoir.edm.types import Stored, Text
+from comptoir.errors import Refusal
+from comptoir.messages import quoted
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.arithmetic import narrowed
+from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.binding_context import BindingContext, cached
+from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
+from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
+from comptoir.plan.expressions.operands import TypedValue, described, typed_property
+from comptoir.plan.read import (
+    Computed,
+    ComputedProperty,
+    NamedValue,
+    Order,
+    OrderKey,
+    Where,
+    default_order,
+)
+from comptoir.refusals import limit_exceeded, misused, unsupported
+from comptoir.request.compute import COMPUTE, parse_compute
+from comptoir.request.expression import parse_expression, parse_orderby, print_expression
+from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
+
+FILTER, ORDERBY = "$filter", "$orderby"
+
+ORDERS_CACHED = 500
+"""Short texts of `$orderby` whose bound form is cached."""
+
+COMPUTES_CACHED = 500
+"""Short texts of `$compute` whose bound form is cached."""
+
+MOST_KEYS = 32
+"""The most keys of an order: the condition of a next page compares each after all before it."""
+
+MOST_COMPUTED = 4 * MOST_CHARACTERS
+"""The most characters of all computed properties of a record together."""
+
+
+def bind_filter(binding: BindingContext, text: str) -> Where:
+    """Bind a `$filter`; raises `Refusal` (400; 501 for what is not supported)."""
+    node = binding.resolve_aliases(parse_expression(text, binding.limits, FILTER), text)
+    names = computed_names(binding.computed)
+    binder = Binder(binding.model, binding.entity_set, FILTER, names, nested=binding.nested)
+    condition = bind_condition(binder, node, binding.entity_set.pair_filter, FILTER)
+    Lengths(binding.model, FILTER, binder.slots.values, binding.computed).longest(condition, 0)
+    return Where(condition, tuple(binder.slots.values))
+
+
+def bind_condition(
+    binder: Binder, node: Node, pair_filter: PairFilter | None, option: str
+) -> Condition:
+    """Bind a condition, which may contain filter-only properties in numbered pairs."""
+    if pair_filter is None:
+        return binder.condition(node).value
+    pairs = _PairBinder(pair_filter, option)
+    conditions: list[Value] = [binder.condition(other).value for other in pairs.split(node)]
+    conditions += pairs.bind(binder.slots)
+    return conditions[0] if len(conditions) == 1 else Junction("and", tuple(conditions))
+
+
+@cached(ORDERS_CACHED)
+def bind_orderby(binding: BindingContext, text: str) -> Order:
+    """Bind an `$orderby` to a total order: its keys, then the key of the set.
+
+    A repeated key is left out. Raises `Refusal` (400; 501 for what is not supported).
+    """
+    model, entity_set = binding.model, binding.entity_set
+    characters = 0.0
+    names = computed_names(binding.computed)
+    keys: dict[object, OrderKey] = {}
+    expressions: list[NamedValue] = []
+    slots: tuple[Stored, ...] = ()
+    for item in parse_orderby(text, binding.limits, ORDERBY):
+        node = binding.resolve_aliases(item.expression, text)
+        binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
+        typed = binder.value(node)
+        if typed.type is types.RECORD:
+            raise misused(
+                ORDERBY,
+                node.position,
+                f"{described(node)} is a record, and records have no order",
+                "Sort by a property of the record.",
+            )
+        if typed.type is types.NULL:
+            continue
+        value, values = typed.value, tuple(binder.slots.values)
+        is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
+        if (value, values) in keys:
+            continue
+        if len(keys) == MOST_KEYS:
+            raise limit_exceeded(
+                "The order",
+                MOST_KEYS,
+                "keys",
+                "Sort by fewer.",
+                target=ORDERBY,
+                position=item.position,
+            )
+        # no property has such a name
+        name = value.name if isinstance(value, Field) else f"#{len(keys)}"
+        if not isinstance(value, Field):
+            expressions.append(NamedValue(name, value, len(slots)))
+            slots += values
+        keys[value, values] = OrderKey(name, is_text, item.descending, typed.nullable)
+        lengths = Lengths(model, ORDERBY, values, binding.computed)
+        longest = lengths.longest(value, item.position)
+        characters += longest if is_text else 0
+        if characters > MOST_CHARACTERS:
+            # the link to the next page contains the texts
+            shown = print_expression(node)[:60]
+            construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
+            raise unsupported(construct, ORDERBY, item.position)
+    order = tuple(keys.values())
+    if all(key.name != entity_set.type.key for key in order):
+        order += default_order(entity_set).keys
+    return Order(order, tuple(expressions), slots)
+
+
+@cached(COMPUTES_CACHED)
+def bind_compute(binding: BindingContext, text: str) -> Computed:
+    """Bind a `$compute`; raises `Refusal` (400; 501 for what is not supported)."""
+    entity_type = binding.entity_set.type
+    contained = binding.model.contained(binding.entity_set)
+    taken = {*entity_type.by_name, *entity_type.related, *contained}
+    computed: list[ComputedProperty] = []
+    together = 0.0
+    for item in parse_compute(text, binding.limits, COMPUTE):
+        if item.alias in taken:
+            raise misused(
+                COMPUTE,
+                item.position,
+                f"{entity_type.name} already has a property {quoted(item.alias)}",
+                "Choose another alias.",
+            )
+        node = binding.resolve_aliases(item.expression, text)
+        binder = Binder(binding.model, binding.entity_set, COMPUTE)
+        typed = narrowed(binder.value(node))
+        if typed.type is types.RECORD:
+            raise unsupported("A record as a computed value", COMPUTE, node.position)
+        lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
+        longest = lengths.longest(typed.value, item.position)
+        together += longest
+        if longest > MOST_CHARACTERS or together > MOST_COMPUTED:
+            raise too_long(COMPUTE, item.position)
+        computed.append(
+            ComputedProperty(
+                item.alias,
+                typed.edm_type,
+                typed.nullable,
+                typed.value,
+                print_expression(node),
+                tuple(binder.slots.values),
+            )
+        )
+    return tuple(computed)
+
+
+def computed_names(computed: Computed) -> Mapping[str, TypedValue]:
+    """Return computed properties as names that other query options may use."""
+    return MappingProxyType(
+        {
+            each.name: typed_property(Field(each.name), each.type, nullable=each.nullable)
+            for each in computed
+        }
+    )
+
+
+def names_one(names: Collection[str], expression: Node) -> bool:
+    """Whether an expression uses a property with one of these names."""
+    return any(
+        isinstance(node, Path) and node.segments[-1] in names for node, _ in walk(expression)
+    )
+
+
+def unlimited(binding: BindingContext) -> set[str]:
+    """Return the names of texts without a maximal length, and of values computed from them.
+
+    They cannot be sorted by: the link to a next page could not contain them.
+    """
+    names = {
+        each.name
+        for entity_set in binding.model.sets
+        for each in entity_set.type.properties
+        if isinstance(each.type, Text) and each.type.max_length is None
+    }
+    names |= {each.name for each in binding.computed if any(name in each.text for name in names)}
+    return names
+
+
+class _PairBinder:
+    """Binds the filter-only properties of a set, which come in numbered pairs.
+
+    For example `AttributeName1 eq 'Color' and AttributeValue1 eq 'Red'`.
+    """
+
+    def __init__(self, pairs: PairFilter, option: str) -> None:
+        self._pairs = pairs
+        self._option = option
+        self._name = re.compile(f"({pairs.name}|{pairs.value})(\\d+)", re.ASCII)
+        self._literals: dict[str, Literal] = {}
+
+    def split(self, node: Node) -> list[Node]:
+        """Take the pairs out of a top-level chain of `and`, and return the other conditions.
+
+        Raises `Refusal` (400) for a pair elsewhere, for a comparison other than by `eq` with a
+        text, and for a number that is repeated or out of range.
+        """
+        others: list[Node] = []
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            if isinstance(current, Logical) and current.operator == "and":
+                pending.extend(reversed(current.operands))
+            elif not self._take(current):
+                others.append(current)
+        for other in others:
+            for each, _ in walk(other):
+                if isinstance(each, Path) and self._is_pair(each):
+                    raise self._only_eq(each)
+        return others
+
+    def bind(self, slots: Slots) -> list[Condition]:
+        """Return the conditions of the pairs; raises `Refusal` (400) for a value without a name."""
+        pairs = self._pairs
+        conditions: list[Condition] = []
+        for name, literal in self._literals.items():
+            number = name.removeprefix(pairs.name)
+            if name == f"{pairs.value}{number}" or not number.isdigit():
+                continue
+            value = self._literals.get(f"{pairs.value}{number}")
+            name_slot = slots.add(literal.text)
+            value_slot = None if value is None else slots.add(value.text)
+            conditions.append(HasAttribute(name_slot, value_slot))
+        for name, literal in self._literals.items():
+            number = name.removeprefix(pairs.value)
+            partner = f"{pairs.name}{number}"
+            if number.isdigit() and partner not in self._literals:
+                raise misused(
+                    self._option,
+                    literal.position,
+                    f"The filter has {name} without {partner}",
+                    f"Add {partner} eq '…'.",
+                )
+        return conditions
+
+    def _take(self, node: Node) -> bool:
+        if not isinstance(node, Binary):
+            return False
+        sides = (node.left, node.right)
+        path = next((each for each in sides if isinstance(each, Path)), None)
+        literal = next((each for each in sides if isinstance(each, Literal)), None)
+        if path is None or not self._is_pair(path):
+            return False
+        name = path.segments[0]
+        if node.operator != "eq" or literal is None or literal.kind != "string":
+            raise self._only_eq(path)
+        if name in self._literals:
+            raise misused(
+                self._option,
+                path.position,
+                f"The filter has {name} twice",
+                "Use another number.",
+            )
+        self._literals[name] = literal
+        return True
+
+    def _is_pair(self, path: Path) -> bool:
+        match = self._name.fullmatch(path.segments[0])
+        if match is None or len(path.segments) > 1:
+            return False
+        digits = match[2]
+        if digits.startswith("0") or len(digits) > 3 or int(digits) > self._pairs.count:
+            raise misused(
+                self._option,
+                path.position,
+                f"The number of {path.segments[0][:60]} is out of range",
+                f"Use a number from 1 to {self._pairs.count}.",
+            )
+        return True
+
+    def _only_eq(self, path: Path) -> Refusal:
+        name = path.segments[0]
+        return misused(
+            self._option,
+            path.position,
+            f"{name} can only be compared with a text by eq, in conditions joined by and",
+            f"Write {name} eq '…'.",
+        )
