@@ -152,7 +152,7 @@ def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company:
     pair.stopped_at(company, "dropping customersExt", anew=True)
     assert pair.copied_so_far(company, "customersExt") == 11
 
-    assert "or one that was being dropped" in pair.fault(company)
+    assert "or one that is being dropped" in pair.fault(company)
     assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--anew")
     pair.assert_same(company)
 

@@ -75,7 +75,7 @@ def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_a_sample_of_every_kind_comes_back_byte_for_byte(
+def test_a_sample_of_every_entity_type_is_loaded_byte_for_byte(
     sample: tuple[Command, str], tmp_path: Path, form: str
 ) -> None:
     command, company_id = sample
