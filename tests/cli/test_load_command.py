@@ -56,7 +56,10 @@ def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) ->
     result = ready.here("load", "--company", COMPANY, folder)
     assert result.status == 1
     assert result.err.splitlines() == [
-        f"{folder}/customersExt.csv:3: taxLiable: must be true or false, but 'maybe' is neither.",
+        (
+            f"{folder}/customersExt.csv:3: taxLiable: must be true or false, not 'maybe'. "
+            "Send a value such as true."
+        ),
         f"{folder}/customersExt.csv:4: {CELLS}",
     ]
     assert result.out.splitlines() == [

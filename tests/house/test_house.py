@@ -19,7 +19,7 @@ BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch.run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.edge:Edge._interface": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
-    "comptoir.store.postgres.transactions:Transactions._transaction": "its fault goes to a waiter",
+    "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
     "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
     "comptoir.store.sqlite.writer:SqliteWriter._run": "its fault goes to whoever waits for it",
 }
@@ -35,7 +35,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.postgres.migrating:_bring_up_to_date": "a current schema does without Alembic",
+    "comptoir.store.postgres.migration:_Migration.run": "a current schema does without Alembic",
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
 ANY_TYPES: Mapping[str, str] = {}

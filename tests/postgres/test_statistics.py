@@ -13,7 +13,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import EntitySet
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.statistics import Statistics
+from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
 from comptoir.transfer.copy import Copy

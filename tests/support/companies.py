@@ -74,11 +74,11 @@ class CompanyAdmin:
         return self.wait(self._store.changes(company, 0, 1_000_000))
 
     def catch_up(self, company: StoredCompany, resource: str) -> None:
-        """Bring the search index of a set up to date."""
+        """Bring the text index of a set up to date."""
         self.wait(self._store.catch_up(company, self._model.by_name[resource]))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
-        """How many changes the search index of a set is behind."""
+        """How many changes the text index of a set is behind."""
         return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
 
     def close(self) -> None:

@@ -152,7 +152,7 @@ def checked_name(name: str) -> None:
     try:
         TEXT.from_text(name)
     except ValueFault as fault:
-        raise OperatorError(f"the company's name {fault}") from None
+        raise OperatorError(f"the company's name {fault.problem}", fault.remedy) from None
     if not name.strip() or not name.isprintable():
         raise OperatorError(
             "the company's name is blank or not printable", "Choose a name of printable characters."

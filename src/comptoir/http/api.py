@@ -14,8 +14,7 @@ from comptoir.http.coding import answer_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.url import check_url
 from comptoir.plan.read import Row
-from comptoir.request.access import access
-from comptoir.request.headers import check_isolation, check_versions, combined
+from comptoir.request.headers import access, check_isolation, check_versions, combined
 from comptoir.response.response import Response
 from comptoir.service import Request, Service
 from comptoir.store.event_loop import cancel_and_wait

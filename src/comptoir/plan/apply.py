@@ -47,9 +47,9 @@ from comptoir.request.apply import (
     Top,
     Transformation,
 )
-from comptoir.request.compute import ComputeItem
+from comptoir.request.expression import ComputeItem
 from comptoir.request.expression.tree import Node, Parameter, Path, walk
-from comptoir.request.numbers import LARGEST
+from comptoir.request.options import LARGEST
 
 _NAMES: Mapping[type, str] = {
     FilterBy: "filter",

@@ -197,7 +197,7 @@ class ExpandBinder:
             nested = refusal.target or ""
             if nested not in positions:
                 raise
-            raise within(refusal, nested, positions[nested]) from None
+            raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
         return Expansion(entity_set, item.kind, options, page, shown, related)
 

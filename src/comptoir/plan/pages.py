@@ -30,8 +30,7 @@ from comptoir.plan.read import (
 from comptoir.plan.searches import SEARCH, searched
 from comptoir.plan.tokens import SkipToken, decode_skip, encode_skip
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
-from comptoir.request.compute import COMPUTE, parse_compute
-from comptoir.request.expression import parse_expression, parse_orderby
+from comptoir.request.expression import COMPUTE, parse_compute, parse_expression, parse_orderby
 from comptoir.request.options import QueryOptions
 from comptoir.request.search import parse_search
 

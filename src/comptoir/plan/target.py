@@ -286,9 +286,7 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     try:
         return declared.type.from_key(part.text)
     except ValueFault as fault:
-        raise Refusal(
-            INVALID_URL, f"In a key of {entity_set.name}, {name} {fault}", target=name
-        ) from None
+        raise fault.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name) from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]

@@ -8,7 +8,7 @@ from comptoir.edm.model import NAMESPACE, Company, EntitySet
 from comptoir.edm.types import Stored, Wire
 from comptoir.plan.pages import Page
 from comptoir.plan.read import Column, Row
-from comptoir.request.accept import Format
+from comptoir.request.headers import Format
 from comptoir.request.options import continued
 from comptoir.response.records import (
     FULL,

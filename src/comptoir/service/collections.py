@@ -9,8 +9,7 @@ from comptoir.auth import Scope, require
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
-from comptoir.request.headers import names_protocol
-from comptoir.request.preferences import NO_PREFERENCES, preferences
+from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
 from comptoir.response.collections import PageWriter
 from comptoir.response.records import ADDRESS
 from comptoir.response.response import Header, Pieces, Response

@@ -15,10 +15,8 @@ from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
 from comptoir.refusals import inapplicable, unsupported
-from comptoir.request.accept import Format
-from comptoir.request.access import INTENT, TOKEN, Access
 from comptoir.request.expression import ExpressionLimits
-from comptoir.request.headers import Headers
+from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import Header, Response

@@ -15,8 +15,8 @@ from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
 from comptoir.plan.expressions.options import bind_compute
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.plan.select import bind_result_select, bind_select
-from comptoir.request.accept import Format
 from comptoir.request.expand import ExpandLimits, parse_expand
+from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter

@@ -288,7 +288,7 @@ class ReadStatements:
             grouped[0, each.name] = expressions.call(each.function, arguments)
         if is_filtered:
             # the index of the filter finds the rows, not that of the keys
-            keys = [expressions.call("group_freely", [key]) for key in keys]
+            keys = [expressions.call("unindexed", [key]) for key in keys]
         scope.project(grouped, lambda rows: rows.group_by(*keys) if keys else rows)
 
     def _columns(

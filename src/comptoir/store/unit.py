@@ -246,7 +246,7 @@ def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Compute
     except ValueFault as fault:
         raise Refusal(
             BAD_REQUEST,
-            f"{rule.target}, which follows from {rule.source}, {str(fault).rstrip('.')}",
+            f"{rule.target}, which follows from {rule.source}, {fault.problem}",
             f"Send another {rule.source}, or send {rule.target} as well.",
             target=rule.source,
         ) from None

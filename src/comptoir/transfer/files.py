@@ -18,7 +18,7 @@ from typing import BinaryIO, Protocol, TextIO, cast
 
 import msgspec
 
-from comptoir.jsonvalue import Json, json_kind
+from comptoir.jsonvalue import Json, json_type
 from comptoir.messages import message, quoted
 
 ROWS_PER_CHUNK = 2_000
@@ -266,7 +266,7 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
         elif isinstance(record, BrokenLine):
             broken.append(record)
         else:
-            problem = f"a record must be a JSON object, but {json_kind(record)} was found"
+            problem = f"the record must be a JSON object, not {json_type(record)}"
             reason = message(problem, "Correct it.")
             broken.append(BrokenLine(line, reason))
     if not found:

@@ -12,9 +12,8 @@ from uuid import uuid4
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, Followed, KeyValues, Property, UniqueRule
-from comptoir.edm.types import Guid, Stored, Text, ValueFault
+from comptoir.edm.types import Guid, Stored, Text, ValueFault, empty_fault, length_fault
 from comptoir.jsonvalue import Json
-from comptoir.messages import message
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import ManyQueries, Steps, Value
 from comptoir.store.ledger import CREATE
@@ -205,16 +204,18 @@ def _column(
         stored = [declared.type.from_json(cell) for cell in cells]
     if declared is columns.entity_set.type.key_property:
         # an empty cell is not a key, whatever its type, but the number 0 is
-        empty = "" in cells or any(map(declared.type.is_no_key, stored))
+        empty = "" in cells or any(map(declared.type.is_blank_key, stored))
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault(message("is empty, but every record needs it", "Give a value."))
+        raise empty_fault()
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
-            problem = f"has {longest} characters, but at most {longest_text} are allowed"
-            raise ValueFault(message(problem, "Shorten it, or raise the setting body_bytes."))
+            raise ValueFault(
+                length_fault(longest, longest_text).problem,
+                "Shorten it, or raise the setting body_bytes.",
+            )
     return stored
 
 

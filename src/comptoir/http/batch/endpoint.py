@@ -21,7 +21,6 @@ from comptoir.errors import (
 from comptoir.http.batch.run import Course, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_id_of
-from comptoir.request.accept import media_type
 from comptoir.request.batch import (
     MULTIPART,
     Batch,
@@ -33,12 +32,10 @@ from comptoir.request.batch import (
     parse_documents,
     parse_multipart,
 )
-from comptoir.request.fields import elements
-from comptoir.request.headers import Headers
-from comptoir.request.media import JSON, require_json
+from comptoir.request.headers import JSON, Headers, elements, preferences, preferred_media_type
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
-from comptoir.request.preferences import preferences
+from comptoir.request.payload import require_json
 from comptoir.request.repeatability import (
     LONGEST_ID,
     REQUEST_ID,
@@ -149,9 +146,9 @@ class Batches:
 
 
 async def _written(
-    replies: Replies, headers: list[Header], media_type: str, *, nested: bool
+    replies: Replies, headers: list[Header], preferred_media_type: str, *, nested: bool
 ) -> Response:
-    if media_type == JSON:
+    if preferred_media_type == JSON:
         headers.append((b"content-type", b"application/json"))
         pieces = coalesced(json_body(replies), PIECE_BYTES)
     else:
@@ -205,7 +202,7 @@ def _answered_as(request: Request, sent_as: str) -> str:
                 INVALID_URL, f"{known} does not apply to a batch. Leave it out.", target=known
             )
     other = JSON if sent_as == MULTIPART else MULTIPART
-    return media_type(request.headers, (sent_as, other), asked)
+    return preferred_media_type(request.headers, (sent_as, other), asked)
 
 
 def _check_headers(headers: Headers) -> None:

@@ -16,10 +16,15 @@ from comptoir.http.body import ClientLeft, check_coding
 from comptoir.http.exchange import Exchange
 from comptoir.http.failures import failed, stopping
 from comptoir.http.url import check_url
-from comptoir.request.access import ACCESS, access
 from comptoir.request.batch import Batch, Group, Part
-from comptoir.request.headers import Headers, check_isolation, check_versions
-from comptoir.request.preferences import Preferences
+from comptoir.request.headers import (
+    ACCESS,
+    Headers,
+    Preferences,
+    access,
+    check_isolation,
+    check_versions,
+)
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.response import Response, error_response
 from comptoir.service import Request, Service

@@ -25,8 +25,13 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.refusals import limit_exceeded, misused, unsupported
-from comptoir.request.compute import COMPUTE, parse_compute
-from comptoir.request.expression import parse_expression, parse_orderby, print_expression
+from comptoir.request.expression import (
+    COMPUTE,
+    parse_compute,
+    parse_expression,
+    parse_orderby,
+    print_expression,
+)
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 FILTER, ORDERBY = "$filter", "$orderby"
@@ -260,7 +265,7 @@ class _PairBinder:
         if path is None or not self._is_pair(path):
             return False
         name = path.segments[0]
-        if node.operator != "eq" or literal is None or literal.kind != "string":
+        if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._literals:
             raise misused(

@@ -1,4 +1,4 @@
-"""Dialects: what differs between the SQL of SQLite and of PostgreSQL.
+"""Dialects: the differences between the SQL of SQLite and that of PostgreSQL.
 
 `sqlite` and `postgresql` have the same modules: `functions`, `routines`, `text_index` and
 `bulk_statements`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its own
@@ -45,7 +45,7 @@ class TextIndex(Protocol):
         """Return the statements that remove documents, with the texts as they were added."""
 
     def candidates(
-        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         """Select the numbers, from `first` to `last`, of documents that a search may find.
 
@@ -78,10 +78,10 @@ class BulkStatements(Protocol):
         conditions: Sequence[ColumnElement[bool]],
         rows: int,
     ) -> Prepared:
-        """The statement that selects columns of the rows with given values in the columns `names`.
+        """Return the statement that selects columns of the rows with wanted values of `names`.
 
-        `conditions` are further ones. Its values are the company and a result of `lookup_values`,
-        which also returns `rows`.
+        Further `conditions` apply. Its values are the company and those of `lookup_values`, which
+        also returns `rows`.
         """
 
     def lookup_values(
