@@ -22,8 +22,12 @@ from support.companies import Company, CompanyAdmin
 from support.processes import Process
 from support.sockets import http_client
 from support.tokens import Tokens
+from support.waiting import until
 
 START_SECONDS = 30
+STOP_OVERRUN = "timeout graceful shutdown exceeded"
+"""Logged when a stop cancels the requests that `stop_seconds` were not enough for."""
+
 STOP_SECONDS = 10
 """Within this a stop must have ended, whatever was under way."""
 
@@ -120,6 +124,10 @@ class Server:
     def ask_to_stop(self) -> None:
         """Send SIGTERM, as service managers do."""
         self._process.send_signal(signal.SIGTERM)
+
+    def wait_for_log(self, text: str) -> None:
+        """Return once the log contains a text."""
+        until(lambda: True if text in self.log.read_text() else None, f"{text!r} in the log")
 
     def wait(self) -> int:
         """The exit status, once the process has ended by itself."""
