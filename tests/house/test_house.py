@@ -26,8 +26,9 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "a kind is found by its file",
     "comptoir.cli.help:LateCommand.imported": "a command imports its subcommand alone",
-    "comptoir.cli.serve:_sample_company": "only a quickstart makes a sample company",
-    "comptoir.cli.serve:_serve": "only a quickstart prints what to paste",
+    "comptoir.cli.runner:progress_bar": "only a terminal shows progress",
+    "comptoir.cli.serve:_sample_company": "only a quickstart creates a sample company",
+    "comptoir.cli.serve:_serve": "only a quickstart prints commands to try",
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.transfer.files:read_parquet": "Parquet is optional",
