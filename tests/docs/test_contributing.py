@@ -80,7 +80,7 @@ CHOSEN = "not postgres and not negative and (rehearsals or not Ext] and not Ext-
 MIGRATE = """
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 """
 

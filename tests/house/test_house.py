@@ -32,9 +32,9 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.transfer.files:read_parquet": "Parquet is optional",
-    "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
     "comptoir.store.postgres.migration:_Migration.run": "a current schema does without Alembic",
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }

@@ -23,7 +23,7 @@ from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import check_not_older, check_replica, make_ready
+from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
 
