@@ -17,7 +17,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import migrate
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.store.urls import SQLITE
 from comptoir.transfer.load import Loader, LoadReport
 from comptoir.transfer.source import FileSource

@@ -20,10 +20,10 @@ from comptoir.http.log import Journal, RequestLog, set_up_logging
 from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.service import Service
-from comptoir.store.protocol import Noted, Store
 from comptoir.store.sqlite.store import SqliteStore
+from comptoir.store.store import Noted, Store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermark_file import WatermarkFile, WatermarkKeeper
+from comptoir.store.watermarks import WatermarkFile, WatermarkKeeper
 
 PARENT_SECONDS = 1.0
 """Seconds between two checks of a worker whether its parent process is alive."""

@@ -1,16 +1,16 @@
-"""What the JSON decoder gives; numbers with a fraction or an exponent are exact."""
+"""Decoded JSON values. Numbers with a fraction or an exponent are exact."""
 
 from decimal import Decimal
 
 Json = None | bool | int | Decimal | str | list["Json"] | dict[str, "Json"]
 
 
-def json_kind(value: Json) -> str:
-    """Name a JSON value's kind for a message, as in "but a number was sent"."""
+def json_type(value: Json) -> str:
+    """The type of a JSON value, with its article, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
-        return "true or false"
+        return "a Boolean"
     if isinstance(value, int | Decimal):
         return "a number"
     if isinstance(value, str):

@@ -33,8 +33,9 @@ def message(problem: str, remedy: str, *, column: int | None = None, option: str
 
 
 def quoted(text: str) -> str:
-    """A client's text in single quotes, cut to `SHOWN` characters."""
-    return f"'{text}'" if len(text) <= SHOWN else f"'{text[: SHOWN - 1]}…'"
+    """A client's text in single quotes, or double ones if it has single ones; cut to `SHOWN`."""
+    mark = '"' if "'" in text else "'"
+    return f"{mark}{text if len(text) <= SHOWN else f'{text[: SHOWN - 1]}…'}{mark}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

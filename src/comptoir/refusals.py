@@ -67,7 +67,8 @@ def invalid_value(
 ) -> Refusal:
     """A value that a header, option or property does not accept; `target` is `name` by default."""
     problem = f"Invalid value {quoted(sent)} for {name}"
-    return Refusal(error, problem, remedy, target=target or name, column=_column(position))
+    target, column = name if target is None else target, _column(position)
+    return Refusal(error, problem, remedy, target=target, column=column)
 
 
 def limit_exceeded(
@@ -83,3 +84,16 @@ def limit_exceeded(
     """A request that asks for more than a limit allows. `subject` begins the sentence."""
     problem = f"{subject} exceeds the limit of {limit} {unit}"
     return Refusal(error, problem, remedy, target=target, column=_column(position))
+
+
+def given_twice(
+    name: str,
+    *,
+    error: ErrorType = INVALID_URL,
+    target: str | None = None,
+    position: int | None = None,
+) -> Refusal:
+    """A name that a request has twice; `target` is `name` by default."""
+    remedy = "Send it once."
+    target, column = name if target is None else target, _column(position)
+    return Refusal(error, f"{name} is given twice", remedy, target=target, column=column)

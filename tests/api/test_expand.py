@@ -322,13 +322,14 @@ def test_what_does_not_fit_one_record_or_nests_too_deeply_is_400(
     refusal(shop.get("contactsExt", {"$expand": expand}), "BadRequest_InvalidRequestUrl", "$expand")
 
 
-def test_a_fault_within_says_where_it_stands(shop: Company) -> None:
+def test_a_fault_in_a_nested_option_has_its_column(shop: Company) -> None:
     error = refusal(
         shop.get("itemsExt", {"$expand": "translations,prices($filter=unitPrise gt 1)"}),
         "BadRequest_InvalidRequestUrl",
     )
 
-    assert "$filter at column 29" in error.message
+    assert "unitPrise" in error.message
+    assert "at column 29 of $expand" in error.message
     assert "Did you mean unitPrice?" in error.message
 
 

@@ -348,7 +348,7 @@ def test_what_would_reach_across_companies_is_501_by_name(
         ("contactsExt($expand=itemsExt)", "itemsExt"),
         ("contactsExt($filter=onlinePassword eq 'x')", "secret"),
         ("contactsExt($skiptoken=x)", "$skiptoken"),
-        ("contactsExt($expand=" + "people($expand=" * 4 + "people" + ")" * 5, "deeper than 5"),
+        ("contactsExt($expand=" + "people($expand=" * 4 + "people" + ")" * 5, "limit of 5 levels"),
     ],
 )
 def test_what_cannot_be_expanded_is_400(expand: str, said: str, group: Group) -> None:

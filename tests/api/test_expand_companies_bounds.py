@@ -8,8 +8,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import EntitySet, Model
-from comptoir.service.containing import BYTES
-from comptoir.service.expanding import ROWS
+from comptoir.service.views import BYTES, ROWS
 from conftest import stock
 from support.client import Client
 from support.companies import Company
@@ -144,7 +143,7 @@ def test_all_sets_with_all_their_relations_are_expanded_at_once(
     error = refusal(
         roomy.client.get("companies", f"$expand={wide}"), "BadRequest_InvalidRequestUrl"
     )
-    assert f"more than {FEW} items" in error.message
+    assert f"limit of {FEW} items" in error.message
 
 
 def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Service) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comptoir.plan.keyset import Continuation, encode_token
+from comptoir.plan.tokens import SkipToken, encode_skip
 from support.client import Query, Record, encoded, page, record
 from support.companies import Company
 from support.databases import ON_SQLITE, FreshDatabase
@@ -237,11 +237,11 @@ def test_a_page_shows_what_was_written_before_it(company: Company) -> None:
     assert [each["id"] for each in company.listed("shippingAgentsExt")] == [created["id"]]
 
 
-@pytest.mark.parametrize(("given", "sought"), [(-1, "A05"), (5, 10**30), (2**70, "A05")])
-def test_a_forged_token_is_400(given: int, sought: str | int, agents: Company) -> None:
-    """Its checksum holds no secret, so what it says is checked like any other input."""
+@pytest.mark.parametrize(("earlier", "value"), [(-1, "A05"), (5, 10**30), (2**70, "A05")])
+def test_a_forged_token_is_400(earlier: int, value: str | int, agents: Company) -> None:
+    """The checksum has no secret, so the values of a token are checked like any other input."""
     query = ("shippingAgentsExt", agents.id, "", "")
-    forged = encode_token(query, Continuation(given, (sought,)))
+    forged = encode_skip(query, SkipToken(earlier, (value,)))
 
     answer = agents.get("shippingAgentsExt", {"$skiptoken": forged})
 

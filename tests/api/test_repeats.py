@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from comptoir.store.repeats import FORGOTTEN
+from comptoir.store.writes import REPEATS_DROPPED
 from support.client import Record, record, tag_of
 from support.companies import Company
 from support.databases import run_sql
@@ -271,7 +271,7 @@ def test_reads_are_repeatable_anyway(stocked: Company) -> None:
 
 def test_old_writes_are_forgotten_a_few_at_a_time(company: Company, service: Service) -> None:
     """Else the table would grow for ever."""
-    for number in range(3 * FORGOTTEN):
+    for number in range(3 * REPEATS_DROPPED):
         company.post("shippingAgentsExt", {"code": f"{number}"}, repeatable())
     url = service.settings.database
     run_sql(url, "UPDATE repeats SET at = '2020-01-01T00:00:00.000Z'")
@@ -281,4 +281,4 @@ def test_old_writes_are_forgotten_a_few_at_a_time(company: Company, service: Ser
         count = "SELECT count(*) FROM repeats WHERE company_id = :company"
         left += [held for (held,) in run_sql(url, count, company=company.id)]
 
-    assert left == [2 * FORGOTTEN + 1, FORGOTTEN + 2, 3, 4]
+    assert left == [2 * REPEATS_DROPPED + 1, REPEATS_DROPPED + 2, 3, 4]

@@ -401,7 +401,7 @@ def test_a_semicolon_is_encoded_in_a_word(company: Company) -> None:
     for query, column in (("a;b", 2), ('"a" é;', 6), ("%22a%22%20;b", 5), ('"a\\\\";', 6)):
         answer = company.get("shippingAgentsExt", f"$search={query}")
         error = refusal(answer, "BadRequest_InvalidRequestUrl", "$search")
-        assert f"`;` at column {column} " in error.message
+        assert f" at column {column} of $search. Write it as %3B" in error.message
         assert "%3B" in error.message
 
 

@@ -38,7 +38,7 @@ def test_two_companies_may_have_one_name(migrated: Command) -> None:
         ([""], "not blank"),
         (["  "], "not blank"),
         (["two\nlines"], "printable"),
-        (["x" * 4001], "holds up to 4000"),
+        (["x" * 4001], "exceeds the limit of 4000 characters"),
         ([], "Missing argument"),
     ],
 )

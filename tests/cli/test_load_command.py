@@ -9,7 +9,7 @@ import pytest
 
 from comptoir.app import open_store
 from comptoir.config import Settings
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.databases import run_sql
 from support.processes import Process
@@ -55,7 +55,10 @@ def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) ->
     result = ready.here("load", "--company", COMPANY, folder)
     assert result.status == 1
     assert result.err.splitlines() == [
-        f"{folder}/customersExt.csv:3: taxLiable: must be true or false, but 'maybe' is neither.",
+        (
+            f"{folder}/customersExt.csv:3: taxLiable: must be true or false, not 'maybe'. "
+            "Send a value such as true."
+        ),
         f"{folder}/customersExt.csv:4: the line has 1 cells, but the first line names 2 columns.",
     ]
     assert result.out.splitlines() == [

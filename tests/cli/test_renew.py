@@ -10,7 +10,7 @@ import pytest
 from comptoir.config import Settings
 from comptoir.store import store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermark_file import LOCK_NAME, NAME
+from comptoir.store.watermarks import LOCK_NAME, NAME
 from support.backups import BackUp, FileBackup, ServerBackup
 from support.client import Client, page, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command

@@ -87,7 +87,7 @@ def test_an_unknown_parameter_is_told(command: Command, postgres_url: str) -> No
         ("postgresql://me:hush@host/x?target_session_attrs=rw", "must be one of any, primary"),
         ("postgresql://me:hush@host/x?sslrootcert=none.pem", "none.pem, which cannot be read"),
         ("postgresql://me:hush@host/x?service=none", "declares no service none"),
-        ("postgresql://me:hush@host/x?loose", "cannot be told apart"),
+        ("postgresql://me:hush@host/x?loose", "its host or its parameters are ambiguous"),
         ("postgres:me:hush@host/x", "the database must be"),
         ("mysql://me:hush@host/x", "the database must be"),
         ("postgresql://host/x?password=hush&port=x", "a port must be"),
@@ -152,7 +152,7 @@ def hasty(command: Command, seconds: float) -> tuple[str, str]:
 def test_a_host_that_does_not_answer_is_told(command: Command, silent: str) -> None:
     url = f"postgresql://me:hush@{silent}/x"
     line = command.fault("migrate", "--database", url, *hasty(command, 0.1))
-    assert "does not answer in time" in line
+    assert "does not respond in time" in line
 
 
 def test_a_silent_host_leaves_time_for_the_next(

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from comptoir.errors import OperatorError
-from comptoir.store.postgres.distributing import (
-    ONE_BY_ONE,
+from comptoir.store.postgres.migration import (
+    SEQUENTIAL,
     Cluster,
     Placement,
     check_cluster,
@@ -79,7 +79,7 @@ def test_a_database_without_citus_is_refused_and_left_as_it_is(
 
 def test_a_file_is_refused_and_not_made(command: Command) -> None:
     line = command.fault(*DISTRIBUTE, f"sqlite:///{command.database}")
-    assert "is a file, which lies on one machine" in line
+    assert "is a file and cannot be distributed" in line
     assert not command.database.exists()
 
 
@@ -102,7 +102,7 @@ def test_all_tables_are_distributed_by_company_and_kept_together(
     }
     run = list(proxy.statements)
     made = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
-    assert run.index(ONE_BY_ONE) < made[0]
+    assert run.index(SEQUENTIAL) < made[0]
     assert not [text for text in run if looks_a_type_up(text)]
 
 

@@ -18,10 +18,10 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
-    "comptoir.store.postgres.writer:Writer._commit": "a task that ends leaves its writes waiting",
-    "comptoir.store.postgres.transactions:Transactions._transaction": "its fault goes to a waiter",
-    "comptoir.store.sqlite.writer:Writer._commit": "a thread that ends leaves all writes waiting",
-    "comptoir.store.sqlite.writer:Writer._run": "its fault goes to whoever waits for it",
+    "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
+    "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
+    "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
+    "comptoir.store.sqlite.writer:SqliteWriter._run": "its fault goes to whoever waits for it",
 }
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "a kind is found by its file",
@@ -34,7 +34,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
     "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.postgres.migrating:_bring_up_to_date": "a current schema does without Alembic",
+    "comptoir.store.postgres.migration:_Migration.run": "a current schema does without Alembic",
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
 ANY_TYPES: Mapping[str, str] = {}

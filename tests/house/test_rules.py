@@ -63,7 +63,7 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
         ("metadata/csdl.py", "from comptoir.edm import Model"),
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
         ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
-        ("transfer/load.py", "from comptoir.store.protocol import Store"),
+        ("transfer/load.py", "from comptoir.store.store import Store"),
         ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import api"),
         ("cli/serve.py", "from comptoir.app import build\nfrom comptoir.catalog import MODEL"),
         ("__main__.py", "from comptoir.cli import main"),

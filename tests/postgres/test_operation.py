@@ -150,8 +150,8 @@ def test_a_role_that_lost_its_rights_is_told(postgres_server: Databases, served:
     own = name_of(url)
     postgres_server.administer('ALTER TABLE "campaignsExt" OWNER TO postgres', database=own)
 
-    assert "rights" in told(company.get("campaignsExt"), DATABASE_NOT_READY)
-    assert "rights" in told(company.post("campaignsExt", CAMPAIGN), DATABASE_NOT_READY)
+    assert "privileges" in told(company.get("campaignsExt"), DATABASE_NOT_READY)
+    assert "privileges" in told(company.post("campaignsExt", CAMPAIGN), DATABASE_NOT_READY)
 
 
 def test_a_database_that_takes_no_writes_is_told(

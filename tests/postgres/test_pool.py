@@ -1,37 +1,105 @@
-"""Connections are lent to one at a time, and none is lost."""
+"""The connection pool of PostgreSQL: its bound, lost connections, and waits that end in a race."""
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
 
 from comptoir.config import Settings
-from comptoir.errors import Refusal
-from comptoir.store.postgres.connection import connect
-from comptoir.store.postgres.pool import Pool
-from support.postgres import Databases
+from comptoir.errors import DATABASE_BUSY, Refusal
+from comptoir.store.postgres.connection import Connection, Pool, connect
+from comptoir.store.postgres.faults import FAULTS
+from support.postgres import Databases, name_of
 
 SECONDS = 0.1
 
 
-def test_what_is_handed_over_when_a_wait_ends_is_lent(
-    postgres_server: Databases, postgres_url: str
-) -> None:
-    """In a turn of the loop that took long, both come at once: the connection, and the end."""
-
-    async def wait_too_long() -> None:
-        connecting = partial(connect, Settings(database=postgres_url), postgres_url, seconds=10)
-        pool = Pool(connecting, 1, SECONDS)
-        first = await pool.take()
-        waiting = asyncio.ensure_future(pool.take())
-        loop = asyncio.get_running_loop()
-        loop.call_later(SECONDS / 2, time.sleep, SECONDS)
-        loop.call_later(SECONDS * 0.9, pool.give_back, first)
-        assert await waiting is first
-        with pytest.raises(Refusal, match="All 1 connections"):
-            await pool.take()
-        pool.give_back(first)
+@asynccontextmanager
+async def pool_of(url: str, size: int) -> AsyncIterator[Pool]:
+    """A pool whose callers wait `SECONDS` for a connection."""
+    pool = Pool(partial(connect, Settings(database=url), url, seconds=10), size, SECONDS)
+    try:
+        yield pool
+    finally:
         await pool.close()
 
+
+def test_a_connection_released_when_the_wait_times_out_is_acquired(
+    postgres_url: str,
+) -> None:
+    """A long iteration of the event loop delivers the release and the timeout together."""
+
+    async def wait_too_long() -> None:
+        async with pool_of(postgres_url, 1) as pool:
+            first = await pool.acquire()
+            waiting = asyncio.ensure_future(pool.acquire())
+            loop = asyncio.get_running_loop()
+            loop.call_later(SECONDS / 2, time.sleep, SECONDS)
+            loop.call_later(SECONDS * 0.9, pool.release, first)
+            assert await waiting is first
+            with pytest.raises(Refusal, match="All 1 connections") as refused:
+                await pool.acquire()
+            assert refused.value.error is DATABASE_BUSY
+            assert refused.value.headers == {"Retry-After": "1"}
+            pool.release(first)
+
     asyncio.run(wait_too_long())
+
+
+def test_a_cancelled_wait_passes_the_connection_on(postgres_url: str) -> None:
+    async def cancel() -> None:
+        async with pool_of(postgres_url, 1) as pool:
+            first = await pool.acquire()
+            cancelled, waiting = [asyncio.ensure_future(pool.acquire()) for _ in range(2)]
+            await asyncio.sleep(0)
+            pool.release(first)
+            cancelled.cancel()
+            assert await waiting is first
+            assert cancelled.cancelled()
+            pool.release(first)
+
+    asyncio.run(cancel())
+
+
+def test_a_failed_connect_leaves_room_for_another() -> None:
+    async def refuse() -> Connection:
+        raise ConnectionRefusedError
+
+    async def fail_twice() -> None:
+        pool = Pool(refuse, 1, SECONDS)
+        for _ in range(2):
+            with pytest.raises(Refusal, match="cannot be reached"):
+                await pool.acquire()
+
+    asyncio.run(fail_twice())
+
+
+def test_one_lost_connection_drops_all_idle_ones(
+    postgres_server: Databases, postgres_url: str
+) -> None:
+    """After a failover, each of them would fail another request."""
+
+    async def fail_over() -> None:
+        async with pool_of(postgres_url, 3) as pool:
+            connections = [await pool.acquire() for _ in range(3)]
+            for each in connections:
+                pool.release(each)
+            administrator = await postgres_server.administrator(name_of(postgres_url))
+
+            async def lose() -> None:
+                async with pool.acquired() as connection:
+                    pid = connection.get_server_pid()
+                    await administrator.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
+                    await connection.execute("SELECT 1")
+
+            with pytest.raises(FAULTS):
+                await lose()
+            await administrator.close()
+            assert all(each.is_closed() for each in connections)
+            async with pool.acquired() as connection:
+                assert connection not in connections
+
+    asyncio.run(fail_over())

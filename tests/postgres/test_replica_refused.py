@@ -41,7 +41,7 @@ def test_a_file_has_no_replica(command: Command) -> None:
 )
 def test_what_is_no_url_of_a_replica_is_told(command: Command, url: str, said: str) -> None:
     line = refused(command, ELSEWHERE, url)
-    assert line.startswith("comptoir: read_database names no replica")
+    assert line.startswith("comptoir: invalid read_database: ")
     assert said in line
 
 
@@ -53,14 +53,14 @@ def test_a_malformed_database_is_told_as_ever(command: Command) -> None:
 
 def test_a_primary_is_no_replica(command: Command, pair: Pair, postgres_server: Databases) -> None:
     for url in (pair.primary.url("postgres"), postgres_server.url("postgres")):
-        assert "is no standby" in refused(command, pair.primary.url("postgres"), url)
+        assert "is not a standby" in refused(command, pair.primary.url("postgres"), url)
 
 
 def test_the_standby_of_another_server_is_no_replica(
     command: Command, pair: Pair, postgres_server: Databases
 ) -> None:
     line = refused(command, postgres_server.url("postgres"), pair.standby.url("postgres"))
-    assert "is a standby of another server" in line
+    assert "is a standby of a server other than the database's" in line
 
 
 def test_another_database_is_no_replica(command: Command, pair: Pair) -> None:

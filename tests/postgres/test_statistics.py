@@ -12,10 +12,10 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import EntitySet
-from comptoir.store.following import MANY_UNITS, Following
 from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.statistics import Statistics
-from comptoir.store.protocol import MANY_ROWS
+from comptoir.store.postgres.store import Statistics
+from comptoir.store.store import MANY_ROWS
+from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
 from comptoir.transfer.copy import Copier
 from comptoir.transfer.load import Loader
 from comptoir.transfer.source import TableSource
@@ -139,7 +139,7 @@ def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
     async def refresh() -> None:
         refreshed.append(done)
 
-    asyncio.run(Following(unit, unit, refresh).catch_up(company, agents))
+    asyncio.run(BackgroundIndexing(unit, unit, refresh).catch_up(company, agents))
 
     assert refreshed == expected
 

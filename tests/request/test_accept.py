@@ -3,8 +3,13 @@
 import pytest
 
 from comptoir.errors import Refusal
-from comptoir.request.accept import DEFAULT, Format, answer_format, media_type
-from comptoir.request.headers import speaks_401
+from comptoir.request.headers import (
+    DEFAULT,
+    Format,
+    preferred_media_type,
+    response_format,
+    speaks_401,
+)
 
 XML, JSON, TEXT = "application/xml", "application/json", "text/plain"
 FULL = b"application/json;odata.metadata=full"
@@ -26,7 +31,7 @@ FULL = b"application/json;odata.metadata=full"
 )
 def test_the_option_wins_over_the_header(option: str, expected: Format) -> None:
     """OData Protocol 4.01, 11.2.12."""
-    assert answer_format({b"accept": b"text/html"}, option) == expected
+    assert response_format({b"accept": b"text/html"}, option) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,7 @@ def test_the_option_wins_over_the_header(option: str, expected: Format) -> None:
 )
 def test_an_option_that_no_format_fits_is_406(option: str) -> None:
     with pytest.raises(Refusal) as refused:
-        answer_format({b"accept": b"application/json"}, option)
+        response_format({b"accept": b"application/json"}, option)
 
     assert (refused.value.error.status, refused.value.target) == (406, "$format")
     assert repr(option) in refused.value.message
@@ -74,7 +79,7 @@ def test_a_resource_answers_in_what_the_client_likes_best(
 ) -> None:
     headers = {} if accept is None else {b"accept": accept}
 
-    assert media_type(headers, (XML, JSON), option) == expected
+    assert preferred_media_type(headers, (XML, JSON), option) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,13 +96,13 @@ def test_what_a_resource_does_not_offer_is_406(
     accept: bytes, option: str | None, target: str
 ) -> None:
     with pytest.raises(Refusal, match=f"{XML} or {JSON}") as refused:
-        media_type({b"accept": accept}, (XML, JSON), option)
+        preferred_media_type({b"accept": accept}, (XML, JSON), option)
 
     assert (refused.value.error.status, refused.value.target) == (406, target)
 
 
 def test_text_is_offered_to_who_takes_any_text() -> None:
-    assert media_type({b"accept": b"application/json, text/*;q=0.1"}, (TEXT,)) == TEXT
+    assert preferred_media_type({b"accept": b"application/json, text/*;q=0.1"}, (TEXT,)) == TEXT
 
 
 @pytest.mark.parametrize(

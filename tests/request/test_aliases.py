@@ -75,7 +75,7 @@ def test_a_tree_without_aliases_stays_the_same_object() -> None:
 )
 def test_a_circle_of_aliases_is_refused(aliases: dict[str, str], around: str) -> None:
     refusal = refused("a eq @p", **aliases)
-    assert f"stands for itself: {around}." in refusal.message
+    assert f"refers to itself ({around}). " in refusal.message
 
 
 def test_circles_that_nothing_asks_for_do_no_harm() -> None:
@@ -86,14 +86,14 @@ def test_an_alias_bomb_is_refused_before_it_goes_off() -> None:
     """90 doublings would be 10**27 nodes."""
     bomb = {f"a{i}": f"@a{i + 1} and @a{i + 1}" for i in range(90)}
     refusal = refused("@a0", **bomb)
-    assert "larger than 2500 parts" in refusal.message
+    assert "exceed the limit of 2500 parts" in refusal.message
     assert refusal.target == "@a0"
 
 
 def test_aliases_count_with_what_they_stand_for() -> None:
     limits = ExpressionLimits(nodes=6)
     assert resolved("@p and @q", limits, p="a eq 1", q="b") == "a eq 1 and b"
-    assert "larger than 6 parts" in refused("@p and @p", limits, p="a eq 1").message
+    assert "exceed the limit of 6 parts" in refused("@p and @p", limits, p="a eq 1").message
 
 
 def test_a_list_behind_an_alias_is_one_node() -> None:
@@ -115,21 +115,21 @@ def test_aliases_are_no_way_to_a_tall_tree() -> None:
     chain = " add 1" * 10
     tree = resolve(parse_expression("@p" + chain), parse_aliases([("p", "b" + chain)]), limits)
     assert max(level for _, level in walk(tree)) <= limits.height
-    assert (
-        "taller than 22" in refused("@p" + " add 1" * 11, limits, p="b" + chain + " add 1").message
-    )
+    assert "or 22 levels" in refused("@p" + " add 1" * 11, limits, p="b" + chain + " add 1").message
 
 
 @pytest.mark.parametrize("length", [101, 2000])
 def test_a_long_way_through_aliases_is_refused(length: int) -> None:
     aliases = {f"a{i}": f"@a{i + 1}" for i in range(length)}
-    assert "more than 100 other aliases" in refused("@a0", **aliases).message
+    assert "exceeds the limit of 100 aliases" in refused("@a0", **aliases).message
 
 
 def test_a_fault_in_an_alias_names_the_alias_and_the_place() -> None:
     refusal = refused("a eq @p", p="1 eq")
     assert refusal.target == "@p"
-    assert refusal.message.startswith("@p: expected a value after `eq` at column 5")
+    assert refusal.message.startswith(
+        "Expected a value after 'eq', found the end of the text at column 5 of @p. "
+    )
 
 
 def key(text: str) -> tuple[KeyPart, ...]:

@@ -5,9 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.compute import ComputeItem, parse_compute, print_compute
-from comptoir.request.expression import ExpressionLimits, parse_expression
+from comptoir.request.expression import (
+    ComputeItem,
+    ExpressionLimits,
+    parse_compute,
+    parse_expression,
+)
 from support.effort import examples
+from support.printing import print_compute
 from support.syntax import malformed, reads_back, unsupported
 
 
@@ -57,12 +62,12 @@ def test_what_is_no_computation_is_refused_with_its_place(text: str, column: int
 
 
 def test_what_is_not_supported_in_an_expression_is_refused_by_name() -> None:
-    unsupported(parse_compute, "a as b,Ns.f(a) as c", "$compute", "the function `Ns.f`")
+    unsupported(parse_compute, "a as b,Ns.f(a) as c", "$compute", "The function 'Ns.f'")
 
 
 def test_limits_hold_for_all_items_together() -> None:
     assert len(parse_compute("a as b,c as d", ExpressionLimits(nodes=2))) == 2
-    with pytest.raises(Refusal, match="more than 1 parts"):
+    with pytest.raises(Refusal, match="exceeds the limit of 1 parts"):
         parse_compute("a as b,c as d", ExpressionLimits(nodes=1))
 
 

@@ -12,7 +12,7 @@ from comptoir.request.expression import (
     InCollection,
     Lambda,
     Literal,
-    LiteralKind,
+    LiteralType,
     Logical,
     Node,
     OrderItem,
@@ -95,7 +95,7 @@ def compare(operator: BinaryOperator, left: Node, right: Node) -> Binary:
         ("Ns.Color'-1'", "enum", "Ns.Color'-1'"),
     ],
 )
-def test_literal(text: str, kind: LiteralKind, value: str) -> None:
+def test_literal(text: str, kind: LiteralType, value: str) -> None:
     assert parse_expression(text) == Literal(kind, value)
     assert parse_expression(f"a eq {text}") == Binary("eq", A, Literal(kind, value))
     assert parse_expression(f"a in ({text},1)") == In(A, (Literal(kind, value), ONE))

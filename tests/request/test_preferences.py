@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.request.preferences import NO_PREFERENCES, Preferences, preferences
+from comptoir.request.headers import NO_PREFERENCES, Preferences, preferences
 
 
 def read(prefer: str) -> Preferences:

@@ -12,9 +12,9 @@ from comptoir.request.search import (
     SearchNot,
     SearchTerm,
     parse_search,
-    print_search,
 )
 from support.effort import examples
+from support.printing import print_search
 from support.syntax import malformed, reads_back
 
 A, B, C, D = (SearchTerm(word) for word in "abcd")
@@ -123,7 +123,7 @@ def test_a_chain_is_one_node_however_long() -> None:
     tree = parse_search(text, ExpressionLimits(nodes=301, depth=0))
     assert isinstance(tree, SearchJunction)
     assert len(tree.operands) == 300
-    with pytest.raises(Refusal, match="more than 300 parts"):
+    with pytest.raises(Refusal, match="exceeds the limit of 300 parts"):
         parse_search(text, ExpressionLimits(nodes=300))
 
 
@@ -136,7 +136,7 @@ def test_a_search_nests_as_deep_as_the_limit(opening: str) -> None:
         if is_read:
             assert parse_search(print_search(parse_search(text, limits))) == parse_search(text)
         else:
-            with pytest.raises(Refusal, match="nested more than 20 deep"):
+            with pytest.raises(Refusal, match="exceeds the limit of 20 levels"):
                 parse_search(text, limits)
 
 

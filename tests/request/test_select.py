@@ -67,11 +67,11 @@ def test_what_is_no_list_is_refused_with_its_place(text: str, column: int) -> No
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("Comptoir.*", "`Comptoir.*`, an action, a function"),
-        ("a,Comptoir.block", "`Comptoir.block`, an action, a function"),
-        ("a($select=b)", "an option of a selected property, at column 2"),
-        ("Comptoir.f(a)", "`Comptoir.f`, an action, a function"),
-        ("@Core.Messages", "the annotation `@Core.Messages`"),
+        ("Comptoir.*", "'Comptoir.*' (an action, a function"),
+        ("a,Comptoir.block", "'Comptoir.block' (an action, a function"),
+        ("a($select=b)", "An option of a selected property is not supported at column 2"),
+        ("Comptoir.f(a)", "'Comptoir.f' (an action, a function"),
+        ("@Core.Messages", "The annotation '@Core.Messages'"),
     ],
 )
 def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: str) -> None:

@@ -91,7 +91,10 @@ def test_what_the_request_itself_is_at_fault_for_is_told_so(
 
 def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> None:
     refusal = refused(postgres_url, lambda each: each.execute(raising("CO400", "2 is not 3.")))
-    assert refusal.message == "The query cannot be computed: 2 is not 3."
+    assert refusal.message == (
+        "The query cannot be computed: 2 is not 3. Change the expression, or exclude the records "
+        "with such values."
+    )
 
 
 def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
@@ -108,7 +111,7 @@ def test_no_value_of_a_record_is_logged(
     with caplog.at_level(logging.ERROR):
         refusal = refused(postgres_url, lambda each: each.fetch(statement, "hush"))
     assert refusal.error.status == 503
-    assert "a value does not fit (22" in caplog.text
+    assert "invalid data (22" in caplog.text
     assert "hush" not in caplog.text
 
 

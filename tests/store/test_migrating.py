@@ -17,8 +17,8 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
 from comptoir.store.migrate import make_ready, migrate
-from comptoir.store.postgres.migrating import LOCK
-from comptoir.store.schema import LIKENESS_INDEX, revisions, state_of
+from comptoir.store.postgres.migration import LOCK
+from comptoir.store.schema import TEXT_INDEX, revisions, state_of
 from comptoir.store.upgrading import alembic_config
 from comptoir.store.urls import is_postgres, shown
 from support.databases import in_database, run_sql
@@ -81,7 +81,7 @@ def noticed(url: str) -> tuple[str, list[str]]:
 
 def with_trigrams(notices: Iterable[str]) -> list[str]:
     """The notices of a server that has pg_trgm, which not every build of PostgreSQL brings."""
-    return [each for each in notices if "pg_trgm cannot be had" not in each]
+    return [each for each in notices if "pg_trgm is not available" not in each]
 
 
 def run(url: str, *statements: str) -> None:
@@ -274,7 +274,7 @@ def test_ten_processes_migrate_at_once(empty: str) -> None:
     done = [line for line in lines if line.startswith("done")]
     assert done == [f"done {revisions().head}"] * 10
     assert set(with_trigrams(lines)) - set(done) <= {
-        f"{shown(empty)}: another process migrates it. Waiting until that is done."
+        f"{shown(empty)}: another process is migrating it. Waiting until it ends."
     }
 
 
@@ -282,7 +282,7 @@ def test_a_migration_that_waits_for_another_says_so(postgres_url: str) -> None:
     with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
         told = told_while_held(postgres_url, release)
     assert told == [
-        f"{shown(postgres_url)}: another process migrates it. Waiting until that is done."
+        f"{shown(postgres_url)}: another process is migrating it. Waiting until it ends."
     ]
 
 
@@ -293,7 +293,10 @@ def test_a_migration_that_waits_for_tables_lets_others_have_them_and_says_so(
     statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
     with lock(postgres_url, statement) as release:
         told = told_while_held(postgres_url, release)
-    assert "others hold locks that the migration needs (the oldest transaction: process" in told[0]
+    assert (
+        "other transactions hold locks that the migration needs (the oldest transaction: process"
+        in told[0]
+    )
     assert told[0].endswith(" Trying again.")
 
 
@@ -338,7 +341,7 @@ def test_searches_do_without_an_index_where_the_extension_may_not_be_had(
 ) -> None:
     name = name_of(postgres_url)
     if not postgres_server.asked("SELECT FROM pg_available_extensions WHERE name = 'pg_trgm'"):
-        assert "pg_trgm cannot be had" in noticed(postgres_url)[1][0]
+        assert "pg_trgm is not available" in noticed(postgres_url)[1][0]
         return
     postgres_server.administer(
         f"ALTER DATABASE {name} OWNER TO postgres", f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC"
@@ -346,8 +349,8 @@ def test_searches_do_without_an_index_where_the_extension_may_not_be_had(
     postgres_server.administer("GRANT CREATE ON SCHEMA public TO comptoir", database=name)
     head, (line,) = noticed(postgres_url)
     assert head == revisions().head
-    assert "searches read all texts, since the extension pg_trgm cannot be had" in line
-    index = f"SELECT FROM pg_indexes WHERE indexname = '{LIKENESS_INDEX}'"
+    assert "searches read all texts, because the extension pg_trgm is not available" in line
+    index = f"SELECT FROM pg_indexes WHERE indexname = '{TEXT_INDEX}'"
     assert postgres_server.asked(index, name) == []
 
     postgres_server.administer("CREATE EXTENSION pg_trgm", database=name)

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.sql.prepared import Query
-from comptoir.store.postgres.slow import QUICK_RUNS, SLOW_SECONDS, SlowReads
+from comptoir.store.postgres.reader import QUICK_RUNS, SLOW_SECONDS, SlowReads
 
 QUERY = Query("SELECT $1", ("a",))
 QUICK, SLOW = SLOW_SECONDS / 2, SLOW_SECONDS * 2
@@ -11,14 +11,14 @@ QUICK, SLOW = SLOW_SECONDS / 2, SLOW_SECONDS * 2
 
 @pytest.fixture
 def reads() -> SlowReads:
-    return SlowReads(places=1, most_waiting=1)
+    return SlowReads(permits=1, most_waiting=1)
 
 
 def test_a_statement_is_slow_once_it_took_long_whatever_its_values(reads: SlowReads) -> None:
-    reads.took(QUERY, QUICK)
+    reads.record(QUERY, QUICK)
     assert not reads.has(QUERY)
 
-    reads.took(QUERY, SLOW)
+    reads.record(QUERY, SLOW)
 
     assert reads.has(QUERY)
     assert reads.has(Query(QUERY.text, ("b",)))
@@ -26,15 +26,15 @@ def test_a_statement_is_slow_once_it_took_long_whatever_its_values(reads: SlowRe
 
 
 def test_a_slow_statement_that_is_quick_again_and_again_is_slow_no_more(reads: SlowReads) -> None:
-    reads.took(QUERY, SLOW)
+    reads.record(QUERY, SLOW)
     for _ in range(QUICK_RUNS - 1):
-        reads.took(QUERY, QUICK)
+        reads.record(QUERY, QUICK)
     assert reads.has(QUERY)
-    reads.took(QUERY, SLOW)
+    reads.record(QUERY, SLOW)
     for _ in range(QUICK_RUNS - 1):
-        reads.took(QUERY, QUICK)
+        reads.record(QUERY, QUICK)
     assert reads.has(QUERY)
 
-    reads.took(QUERY, QUICK)
+    reads.record(QUERY, QUICK)
 
     assert not reads.has(QUERY)

@@ -15,7 +15,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
 from comptoir.store.ledger import Change
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
 from comptoir.transfer.rows import LoadRows, bind_columns
 from support.client import Client
@@ -75,11 +75,11 @@ class CompanyAdmin:
         return self.wait(self._store.changes(company, 0, 1_000_000))
 
     def catch_up(self, company: StoredCompany, resource: str) -> None:
-        """Bring the search index of a set up to date."""
+        """Bring the text index of a set up to date."""
         self.wait(self._store.catch_up(company, self._model.by_name[resource]))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
-        """How many changes the search index of a set is behind."""
+        """How many changes the text index of a set is behind."""
         return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migrate import migrate
-from comptoir.store.postgres.migrating import opened
+from comptoir.store.postgres.migration import opened
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.upgrading import locked
 from comptoir.store.upgrading import declared_schema, is_declared

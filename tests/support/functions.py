@@ -14,9 +14,9 @@ from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED, routine_statements
-from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.dialects.sqlite import SQLITE
 from comptoir.sql.prepared import Prepared, prepare, slot_of
 from comptoir.store.sqlite.connection import Connection, register
 

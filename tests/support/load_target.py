@@ -12,9 +12,9 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.edm.types import Stored
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.ledger import Change
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer.load import Loader, LoadReport
 from comptoir.transfer.source import FileSource
 
@@ -77,14 +77,8 @@ class LoadTarget:
     def rows(self, name: str) -> list[Row]:
         """All records of a set, by key, each with its version before its values."""
         entity_set = MODEL.by_name[name]
-        plan = PagePlan(
-            entity_set,
-            Company(self.company_id, ""),
-            EVERYTHING,
-            default_order(entity_set),
-            None,
-            limit=100_000,
-        )
+        bounds = Bounds(Company(self.company_id, ""))
+        plan = PagePlan(all_records(entity_set), bounds, limit=100_000)
 
         async def work(store: Store, _: Company) -> list[Row]:
             return [row async for rows in store.page(plan) for row in rows]

@@ -4,7 +4,7 @@ import pytest
 
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError
 from comptoir.store import store
-from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.store.store import SLICE_ROWS
 from comptoir.transfer.copy import ROUNDS
 from comptoir.transfer.snapshot import LOOKUP
 from conftest import stock

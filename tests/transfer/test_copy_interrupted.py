@@ -12,7 +12,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
 from comptoir.store.migrate import migrate
-from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.store.store import SLICE_ROWS
 from conftest import stock
 from support.command import Command
 from support.companies import Company
@@ -85,7 +85,7 @@ def test_the_id_of_an_unfinished_company_is_taken(pair: TwoDatabases, company: C
 
     fault = pair.command.fault("company", "create", "Other", *named)
 
-    assert f"A copy of the company {company.id} is under way, or was interrupted" in fault
+    assert f"The company {company.id} is being copied, or its copy was interrupted" in fault
     pair.copied(company)
     pair.assert_same(company)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.store.store import SLICE_ROWS
 from comptoir.store.urls import shown
 from conftest import stock
 from support.client import record

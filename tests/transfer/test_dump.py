@@ -16,7 +16,7 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.snapshot import SLICE_ROWS
+from comptoir.store.store import SLICE_ROWS
 from comptoir.transfer.dump import Dumper, DumpFormat
 from comptoir.transfer.snapshot import open_snapshot
 from support.command import COMPANY, OTHER_COMPANY, Command

@@ -54,7 +54,7 @@ def test_a_fault_in_parquet_is_told(load_target: LoadTarget, tmp_path: Path) -> 
     path = tmp_path / "customersExt.parquet"
     parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
     assert reasons(load_target.load_file(path)) == [
-        "2: creditLimit: holds 5 digits after the point, and is never rounded. Send fewer digits."
+        "2: creditLimit: has more than 5 digits after the decimal point. Send fewer digits."
     ]
 
 

@@ -32,7 +32,7 @@ CSV_FAULTS = {
     "too few cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2\n", 3, "has 2 cells, but the first line"),
     "too many cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
     "key is no Guid": (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
-    "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: is empty"),
+    "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: must not be empty"),
     "key twice": (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, "id: repeats line 2."),
     "key twice in another case": (
         "id\nABCDEF00-0000-4000-8000-000000000000\nabcdef00-0000-4000-8000-000000000000\n",
@@ -42,16 +42,28 @@ CSV_FAULTS = {
     "number twice": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, "number: repeats line 2."),
     "quote not closed": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
     "quote in the middle": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
-    "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: holds a NUL"),
+    "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: contains a NUL"),
     "30 February": (
         f"{HEAD},lastModifiedDateTime\n{GOOD},2023-02-30T00:00:00Z\n",
         2,
-        "lastModifiedDateTime: names a moment that does not exist",
+        "lastModifiedDateTime: must be an existing date and time",
     ),
-    "too precise": ("number,creditLimit\nC1,0.000001\n", 2, "creditLimit: holds 5 digits after"),
-    "too large": ("number,creditLimit\nC1,12345678901234\n", 2, "creditLimit: holds up to 13 dig"),
+    "too precise": (
+        "number,creditLimit\nC1,0.000001\n",
+        2,
+        "creditLimit: has more than 5 digits after",
+    ),
+    "too large": (
+        "number,creditLimit\nC1,12345678901234\n",
+        2,
+        "creditLimit: has more than 13 digits",
+    ),
     "no number": ("number,creditLimit\nC1,NaN\n", 2, "creditLimit: must be a number"),
-    "text too long": ("number\nC1\n" + LONG + "\n", 3, "number: holds up to 100 characters"),
+    "text too long": (
+        "number\nC1\n" + LONG + "\n",
+        3,
+        "number: exceeds the limit of 100 characters",
+    ),
     "neither true nor false": ("number,taxLiable\nC1,yes\n", 2, "taxLiable: must be true or false"),
 }
 
@@ -95,8 +107,8 @@ def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
 DOCUMENT_FAULTS = {
     "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
     "array in a line": ('{"number":"C1"}\n[1]\n', 2, "but this is an array"),
-    "null": ('{"number":"C1","name2":null}\n', 1, "name2: is never null"),
-    "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, but text"),
+    "null": ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
+    "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, not text"),
     "NaN": ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is not JSON"),
     "name twice": ('{"number":"C1","name2":"a","name2":"b"}\n', 1, "'name2' occurs twice"),
     "unknown name": (
@@ -106,7 +118,7 @@ DOCUMENT_FAULTS = {
     ),
     "no key": ('{"number":"C1"}\n{"name2":"x"}\n', 2, "no column identifies the records"),
     "no name": ('{"number":"C1"}\n{}\n', 2, "no column identifies the records"),
-    "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "half a surrogate pair"),
+    "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "an unpaired surrogate"),
     "only a bad line": ("nonsense\n", 1, "not a JSON object"),
     "repeats": ('{"number":"C1"}\n{"name2":"x","number":"C1"}\n', 2, "number: repeats line 1."),
     "deep": ("[" * 100_000 + "\n", 1, "not a JSON object"),
@@ -179,7 +191,7 @@ def test_a_new_record_needs_what_its_kind_requires(load_target: LoadTarget) -> N
 
 def test_what_is_required_is_not_empty(load_target: LoadTarget) -> None:
     report = load_target.load("contactsExt.csv", "number,displayName\nK1,One\nK2,\n")
-    assert reasons(report) == ["3: displayName: is empty, but every record needs it."]
+    assert reasons(report) == ["3: displayName: must not be empty. Send a value for it."]
 
 
 def test_new_records_do_not_share_the_defaults_of_a_unique_rule(load_target: LoadTarget) -> None:
@@ -219,7 +231,7 @@ NO_KEYS = {
 @pytest.mark.parametrize("name", NO_KEYS)
 def test_the_value_that_stands_for_no_key_is_none(load_target: LoadTarget, name: str) -> None:
     report = load_target.load(name, NO_KEYS[name])
-    assert reasons(report)[-1].endswith(": is empty, but every record needs it.")
+    assert reasons(report)[-1].endswith(": must not be empty. Send a value for it.")
     assert load_target.records(name.partition(".")[0]) == []
 
 
@@ -262,8 +274,10 @@ def test_a_text_without_a_limit_is_no_longer_than_a_body(
     name = "ItemProductTextLongContentsExt"
     report = load_target.load(f"{name}.{suffix}", rows[suffix], keep_good=True)
     (reason,) = reasons(report)
-    assert reason.startswith(f"{3 if suffix == 'csv' else 2}: base64Text: holds up to 1048576 char")
-    assert reason.endswith("1048580 were sent. Shorten it, or raise the setting body_bytes.")
+    assert reason.startswith(
+        f"{3 if suffix == 'csv' else 2}: base64Text: exceeds the limit of 1048576 char"
+    )
+    assert reason.endswith("Shorten it, or raise the setting body_bytes.")
     assert [each["systemId"] for each in load_target.records(name)] == [ID.format(1)]
 
 
@@ -273,6 +287,6 @@ def test_the_limit_of_a_body_is_that_of_the_settings(ready: Command) -> None:
     path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBBCCCC\n", encoding="utf-8")
     result = ready.here("load", "--company", COMPANY, "--config", "few.toml", path)
     assert result.status == 1
-    assert "base64Text: holds up to 8 characters" in result.err
+    assert "base64Text: exceeds the limit of 8 characters" in result.err
     path.write_text(f"systemId,base64Text\n{ID.format(1)},AAAABBBB\n", encoding="utf-8")
     ready.done("load", "--company", COMPANY, "--config", "few.toml", path)

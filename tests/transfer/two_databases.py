@@ -12,7 +12,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer import Progress
 from comptoir.transfer.copy import Copier, CopyReport
 from comptoir.transfer.snapshot import open_snapshot

@@ -25,10 +25,19 @@ from comptoir.edm.model import Company as KnownCompany
 from comptoir.edm.types import TEXT, ValueFault
 from comptoir.errors import OperatorError
 from comptoir.plan.expressions.nodes import Comparison, Field, Slot
-from comptoir.plan.read import EVERYTHING, OrderKey, PagePlan, Seek, Where, default_order
+from comptoir.plan.read import (
+    Bounds,
+    Keyset,
+    Order,
+    OrderKey,
+    PagePlan,
+    Where,
+    default_order,
+    list_pipeline,
+)
 from comptoir.plan.target import COMPANIES
 from comptoir.store.migrate import make_ready
-from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000
@@ -159,7 +168,8 @@ async def company_named(store: Store, name: str) -> KnownCompany | None:
     """The first company with a name, None when there is none."""
     named = Where(Comparison("eq", Field("name"), Slot(0)), (name,))
     entity_set = MODEL.by_name[COMPANIES]
-    plan = PagePlan(entity_set, None, named, default_order(entity_set), None, limit=1)
+    pipeline, values = list_pipeline(entity_set, where=named)
+    plan = PagePlan(pipeline, Bounds(None), 1, values)
     found = [row async for rows in store.page(plan) for row in rows]
     return await store.company(str(found[0][1])) if found else None
 
@@ -168,16 +178,17 @@ async def all_companies(store: Store) -> list[tuple[str, str]]:
     """The names and the ids of all companies, by name."""
     entity_set = MODEL.by_name[COMPANIES]
     column_of = entity_set.type.column_of
-    order = default_order(entity_set, [OrderKey("name")])
+    by_name = Order((OrderKey("name", text=True), *default_order(entity_set).keys))
+    pipeline, values = list_pipeline(entity_set, order=by_name)
     found: list[tuple[str, str]] = []
-    seek: Seek | None = None
+    keyset: Keyset | None = None
     while True:
-        plan = PagePlan(entity_set, None, EVERYTHING, order, seek, PAGE)
+        plan = PagePlan(pipeline, Bounds(None), PAGE, values, keyset)
         rows = [row async for some in store.page(plan) for row in some]
         found += [(str(row[column_of["name"]]), str(row[column_of["id"]])) for row in rows]
         if len(rows) < PAGE:
             return found
-        seek = plan.seek_behind(rows[-1])
+        keyset = plan.keyset_after(rows[-1])
 
 
 async def _create(settings: Settings, company_id: str, name: str) -> None:

@@ -17,7 +17,7 @@ from comptoir.cli.company import company_named
 from comptoir.cli.running import opened, run
 from comptoir.cli.sample import SAMPLE_NAME, fill
 from comptoir.config import Settings
-from comptoir.plan.read import EVERYTHING, CountPlan
+from comptoir.plan.read import Bounds, CountPlan, all_records
 from comptoir.samples import SampleSize
 
 _LAST_FILLED = "salesPricesExt"
@@ -48,7 +48,7 @@ async def _find_or_fill(settings: Settings) -> str:
             typer.echo(f"Making the company {SAMPLE_NAME}, on first use.")
             company = await store.create_company(str(uuid4()), SAMPLE_NAME)
         # what is filled last tells whether filling was interrupted; it then goes on
-        last = CountPlan(MODEL.by_name[_LAST_FILLED], company, EVERYTHING)
+        last = CountPlan(all_records(MODEL.by_name[_LAST_FILLED]), Bounds(company))
         if not await store.count(last):
             await fill(store, company, SampleSize.SMALL)
         return company.id

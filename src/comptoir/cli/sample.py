@@ -15,7 +15,7 @@ from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
 from comptoir.samples import SampleSize, sample_company
 from comptoir.store.migrate import make_ready
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 from comptoir.transfer.load import Loader
 from comptoir.transfer.source import TableSource
 

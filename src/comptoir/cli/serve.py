@@ -24,11 +24,9 @@ from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import check_replica, make_ready
-from comptoir.store.older import check_not_older
+from comptoir.store.migrate import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermark_file import WatermarkFile
-from comptoir.store.watermarks import Watermark
+from comptoir.store.watermarks import Watermark, WatermarkFile
 
 _UNKNOWN = "Whether the database lacks changes that it had is not known."
 

@@ -1,4 +1,4 @@
-"""Numbers: `Edm.Int32`, `Edm.Int64` and `Edm.Decimal`, always exact, never binary floats."""
+"""Numbers: `Edm.Int32`, `Edm.Int64` and `Edm.Decimal`, exact and without binary floats."""
 
 import re
 from collections.abc import Callable
@@ -16,28 +16,22 @@ MOST_WHOLE = 2**63 - 1
 """The largest whole number."""
 
 SCALE = 5
-"""How many digits a Decimal has after the decimal point."""
+"""The most digits of a Decimal after the decimal point."""
 
 UNIT: int = 10**SCALE
 """The number 1 as a stored Decimal."""
 
 PRECISION = 18
-"""How many digits a Decimal has."""
+"""The most digits of a Decimal."""
 
 WHOLE_DIGITS = PRECISION - SCALE
-"""How many digits a Decimal has before the decimal point."""
+"""The most digits of a Decimal before the decimal point."""
 
 MOST_DECIMAL = 10**PRECISION - 1
-"""The largest Decimal, as it is stored."""
+"""The largest Decimal, in stored form."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS_ALONE = re.compile(r"-?\d{1,20}", re.ASCII)
-
-
-def _exact(text: str, expected: str) -> Decimal:
-    if _NUMBER.fullmatch(text) is None:
-        raise ValueFault(f"must be {expected}, but {text[:40]!r} was sent.")
-    return Decimal(text)
 
 
 class _Number(PrimitiveType):
@@ -46,22 +40,25 @@ class _Number(PrimitiveType):
 
     def from_json(self, value: Json) -> Stored:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
-            raise self.wrong_kind(value)
+            raise self.wrong_type(value)
         return self.from_number(Decimal(value) if isinstance(value, int) else value)
 
     def from_text(self, text: str) -> Stored:
-        return self.from_number(_exact(text, self.expected))
+        if _NUMBER.fullmatch(text) is None:
+            raise self.malformed(text)
+        return self.from_number(Decimal(text))
 
     def from_number(self, number: Decimal) -> Stored:
-        """An exact number to stored form; raises `ValueFault` when it does not fit."""
+        """An exact number to stored form; raises `ValueFault` if it does not fit."""
         raise NotImplementedError
 
 
 class Int32(_Number):
-    """A whole number of 32 bits; `digits` also takes a JSON text of digits (operation 11)."""
+    """A whole number of 32 bits; `digits` also accepts a string of digits (operation 11)."""
 
     edm_name = "Edm.Int32"
     expected = "a whole number"
+    example = "42"
     minimum = -(2**31)
     maximum = 2**31 - 1
 
@@ -85,29 +82,29 @@ class Int32(_Number):
     def from_json(self, value: Json) -> Stored:
         if self.digits and isinstance(value, str):
             if not (value.isascii() and value.isdigit()):
-                raise ValueFault(
-                    f"must be a whole number or a text of digits, but {value[:40]!r} was sent."
-                )
+                raise self.malformed(value)
             return self.from_text(value)
         return super().from_json(value)
 
     @override
     def from_key(self, text: str) -> Stored:
         if _DIGITS_ALONE.fullmatch(text) is None:
-            raise ValueFault(f"must be {self.expected} in digits, but {text[:40]!r} was sent.")
+            raise self.malformed(text)
         return self.from_text(text)
 
     @override
     def from_number(self, number: Decimal) -> Stored:
         if not self.minimum <= number <= self.maximum:
-            raise ValueFault(f"must be between {self.minimum} and {self.maximum}.")
+            raise ValueFault(
+                f"must be between {self.minimum} and {self.maximum}", "Send a number within these."
+            )
         if number != number.to_integral_value():
-            raise ValueFault(f"must be a whole number, but {number} was sent.")
+            raise self.malformed(str(number))
         return int(number)
 
 
 class Int64(Int32):
-    """A whole number of 64 bits: what counting and whole arithmetic in a query give."""
+    """A whole number of 64 bits: the result of whole arithmetic in a query."""
 
     edm_name = "Edm.Int64"
     minimum = -MOST_WHOLE - 1
@@ -125,7 +122,7 @@ class Int64(Int32):
 
 
 class Count(Int64):
-    """How many there are: a Decimal without decimals (Data Aggregation 4.0, section 3.1.4)."""
+    """A count: a Decimal without decimals (Data Aggregation 4.0, section 3.1.4)."""
 
     edm_name = "Edm.Decimal"
 
@@ -148,13 +145,14 @@ def _decimal_wire(stored: Stored) -> Wire:
 
 
 class DecimalNumber(_Number):
-    """A number of 18 digits, 5 of them decimals; stored as a whole number of hundred-thousandths.
+    """A number of 18 digits, 5 of them decimals, stored as a whole number of hundred-thousandths.
 
-    Whole numbers compare, sort and add exactly on every database.
+    Databases compare, sort and add whole numbers exactly.
     """
 
     edm_name = "Edm.Decimal"
     expected = "a number"
+    example = "12.5"
     precision = PRECISION
     scale = SCALE
     facets = MappingProxyType({"Precision": PRECISION, "Scale": SCALE})
@@ -162,7 +160,7 @@ class DecimalNumber(_Number):
     @property
     @override
     def json_schema(self) -> JsonSchema:
-        # no multipleOf: validators divide binary floats, and would find 33.6442 to be no multiple
+        # no multipleOf: validators divide binary floats, and would refuse 33.6442
         bound = 10**WHOLE_DIGITS
         return {"type": "number", "format": "decimal", "minimum": -bound, "maximum": bound}
 
@@ -172,7 +170,8 @@ class DecimalNumber(_Number):
             return 0
         if number.adjusted() >= WHOLE_DIGITS:
             raise ValueFault(
-                f"holds up to {WHOLE_DIGITS} digits before the point. Send a smaller number."
+                f"has more than {WHOLE_DIGITS} digits before the decimal point",
+                "Send a smaller number.",
             )
         try:
             scaled = _EXACT.scaleb(number, SCALE)
@@ -185,7 +184,7 @@ class DecimalNumber(_Number):
     @staticmethod
     def _too_precise() -> ValueFault:
         return ValueFault(
-            f"holds {SCALE} digits after the point, and is never rounded. Send fewer digits."
+            f"has more than {SCALE} digits after the decimal point", "Send fewer digits."
         )
 
     to_wire = staticmethod(_decimal_wire)

@@ -1,4 +1,7 @@
-"""Dates and instants: `Edm.Date` and `Edm.DateTimeOffset`, stored as text that sorts in time."""
+"""Times: `Edm.Date` and `Edm.DateTimeOffset`, and for queries `Edm.TimeOfDay` and `Edm.Duration`.
+
+All but durations are stored as text, whose order is the order in time.
+"""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -6,8 +9,9 @@ from types import MappingProxyType
 
 from typing_extensions import override
 
-from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, decimal_text
-from comptoir.edm.types import JsonSchema, Stored, ValueFault, Wire, WrittenType
+from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decimal_text
+from comptoir.edm.types import JsonSchema, Stored, TextualType, ValueFault, Wire
+from comptoir.messages import quoted
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _INSTANT = re.compile(
@@ -17,21 +21,14 @@ _INSTANT = re.compile(
 )
 
 
-class _Temporal(WrittenType):
-    form: str
-
-    def _malformed(self, text: str) -> ValueFault:
-        return ValueFault(f"must be {self.expected} such as {self.form}, but {text[:40]!r} is not.")
-
-
-class Date(_Temporal):
-    """A calendar date (RFC 3339 `full-date`); `0001-01-01` is no date."""
+class Date(TextualType):
+    """A calendar date (RFC 3339 `full-date`); `0001-01-01` is the empty value."""
 
     edm_name = "Edm.Date"
     default = "0001-01-01"
     no_value = '"0001-01-01"'
     expected = "a date"
-    form = '"2026-01-31"'
+    example = '"2026-01-31"'
 
     @property
     @override
@@ -41,22 +38,24 @@ class Date(_Temporal):
     @override
     def from_text(self, text: str) -> Stored:
         if _DATE.fullmatch(text) is None:
-            raise self._malformed(text)
+            raise self.malformed(text)
         try:
             date.fromisoformat(text)
         except ValueError:
-            raise ValueFault(f"names a day that does not exist: {text}.") from None
+            raise ValueFault(
+                f"must be an existing date, not {quoted(text)}", "Correct the day or the month."
+            ) from None
         return text
 
 
-class DateTimeOffset(_Temporal):
-    """An instant (RFC 3339 `date-time`), kept in UTC; digits past milliseconds are cut."""
+class DateTimeOffset(TextualType):
+    """An instant (RFC 3339 `date-time`) in UTC; digits after the milliseconds are truncated."""
 
     edm_name = "Edm.DateTimeOffset"
     default = "0001-01-01T00:00:00.000Z"
     no_value = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
-    form = '"2026-01-31T12:30:00.000Z"'
+    example = '"2026-01-31T12:30:00.000Z"'
     facets = MappingProxyType({"Precision": 3})
 
     @property
@@ -68,7 +67,7 @@ class DateTimeOffset(_Temporal):
     def from_text(self, text: str) -> Stored:
         match = _INSTANT.fullmatch(text)
         if match is None:
-            raise self._malformed(text)
+            raise self.malformed(text)
         day, time, fraction, sign, hours, minutes = match.groups()
         milliseconds = (fraction or "").ljust(3, "0")[:3]
         try:
@@ -76,24 +75,28 @@ class DateTimeOffset(_Temporal):
             moment = datetime.fromisoformat(f"{day}T{time}")
             if sign:
                 if int(hours) > 23 or int(minutes) > 59:
-                    raise ValueFault(f"has an offset out of range: {text[:40]}.")
+                    raise ValueFault(
+                        f"must have an offset between -23:59 and +23:59, not {quoted(text)}",
+                        "Correct the offset.",
+                    )
                 offset = timedelta(hours=int(hours), minutes=int(minutes))
                 moment = moment - offset if sign == "+" else moment + offset
         except (ValueError, OverflowError):
             raise ValueFault(
-                f"names a moment that does not exist or is out of range: {text[:40]}."
+                f"must be an existing date and time of the years 1 to 9999, not {quoted(text)}",
+                "Correct the date, the time or the offset.",
             ) from None
         return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
 def check_hour(time: str) -> None:
-    """Raise `ValueError` for the hour 24, which Python takes from 3.14 on as the next midnight."""
+    """Raise `ValueError` for the hour 24, which Python 3.14 accepts as the next midnight."""
     if time.startswith("24"):
         raise ValueError(time)
 
 
 def instant(moment: datetime) -> str:
-    """A moment in the stored form of `Edm.DateTimeOffset`."""
+    """The stored form of an `Edm.DateTimeOffset`."""
     utc = moment.astimezone(UTC).replace(tzinfo=None)
     return f"{utc.isoformat(timespec='milliseconds')}Z"
 
@@ -105,21 +108,22 @@ _DURATION = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 SECOND: int = UNIT
-"""A second as durations are stored."""
+"""A second in the unit of stored durations."""
 
 _MINUTE = 60 * SECOND
 _HOUR = 60 * _MINUTE
 DAY = 24 * _HOUR
-"""A day as durations are stored."""
+"""A day in the unit of stored durations."""
 
 
-class TimeOfDay(WrittenType):
-    """A time of day as `HH:MM:SS.fff`; digits past milliseconds are cut."""
+class TimeOfDay(TextualType):
+    """A time of day as `HH:MM:SS.fff`; digits after the milliseconds are truncated."""
 
     edm_name = "Edm.TimeOfDay"
     default = "00:00:00.000"
     no_value = '"00:00:00.000"'
     expected = "a time of day"
+    example = '"23:59:59.999"'
 
     @property
     @override
@@ -130,28 +134,30 @@ class TimeOfDay(WrittenType):
     def from_text(self, text: str) -> Stored:
         match = _TIME.fullmatch(text)
         if match is None:
-            raise ValueFault(
-                f"must be {self.expected} such as 23:59:59.999, but {text[:40]!r} is not."
-            )
+            raise self.malformed(text)
         minutes, seconds, fraction = match.groups()
         try:
             check_hour(minutes)
             time.fromisoformat(f"{minutes}:{seconds or '00'}")
         except ValueError:
-            raise ValueFault(f"names a time that does not exist: {text[:40]}.") from None
+            raise ValueFault(
+                f"must be an existing time of day, not {quoted(text)}",
+                "Send a time between 00:00:00 and 23:59:59.999.",
+            ) from None
         return f"{minutes}:{seconds or '00'}.{(fraction or '').ljust(3, '0')[:3]}"
 
 
-class Duration(WrittenType):
-    """A span of days and less (XML Schema `dayTimeDuration`), in hundred-thousandths of a second.
+class Duration(TextualType):
+    """A duration (XML Schema `dayTimeDuration`), stored in hundred-thousandths of a second.
 
-    So it has the range of a Decimal, which its seconds are.
+    Its seconds are a Decimal and have the range of one.
     """
 
     edm_name = "Edm.Duration"
     default = 0
     no_value = '"PT0S"'
     expected = "a duration"
+    example = '"P1DT12H"'
 
     @property
     @override
@@ -162,7 +168,7 @@ class Duration(WrittenType):
     def from_text(self, text: str) -> Stored:
         match = _DURATION.fullmatch(text)
         if match is None:
-            raise ValueFault(f"must be {self.expected} such as P1DT12H, but {text[:40]!r} is not.")
+            raise self.malformed(text)
         sign, days, hours, minutes, seconds, fraction = match.groups()
         span = (
             int(days or 0) * DAY
@@ -172,7 +178,10 @@ class Duration(WrittenType):
         )
         span += int((fraction or "").ljust(SCALE, "0")[:SCALE])
         if span > MOST_DECIMAL:
-            raise ValueFault(f"is longer than a duration may be: {text[:40]}.")
+            raise ValueFault(
+                f"must have at most {WHOLE_DIGITS} digits of seconds, not {quoted(text)}",
+                "Send a shorter duration.",
+            )
         return -span if sign else span
 
     @override

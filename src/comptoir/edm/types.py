@@ -1,8 +1,8 @@
-"""What a primitive type is: how a value is read, stored, compared and written.
+"""Primitive types, and those of Guids, Booleans and text.
 
-A value has four forms. The *wire* form is JSON; the *text* form is a CSV cell or a key in a URL;
-the *stored* form is what a column holds, chosen so that the database's own comparison is the
-type's comparison; the *default* is the stored form of "no value". Nothing is ever null.
+A value has three forms. The *wire* form is JSON, the *text* form is a CSV cell or a key in a URL,
+and the *stored* form is the value of a column. The database's comparison of stored forms is the
+type's comparison. No value is null: each type has a default instead.
 """
 
 import base64
@@ -16,88 +16,127 @@ from typing import cast
 import msgspec
 from typing_extensions import override
 
-from comptoir.jsonvalue import Json, json_kind
+from comptoir.errors import ErrorType, Refusal
+from comptoir.jsonvalue import Json, json_type
+from comptoir.messages import message, quoted
 
 Stored = str | int
-"""What a column holds: text, a whole number, or 0 and 1 for a Boolean."""
+"""The value of a column: text, a whole number, or 0 and 1 for a Boolean."""
 
 Wire = str | int | bool | msgspec.Raw
-"""What the JSON encoder is given."""
+"""A value for the JSON encoder."""
 
 JsonSchema = Mapping[str, object]
-"""A schema in the words of JSON Schema 2020-12, as OpenAPI 3.1 has them."""
+"""A schema in JSON Schema 2020-12, which OpenAPI 3.1 uses."""
 
 
-class ValueFault(Exception):  # noqa: N818 - says what is wrong with a value, not with the program
-    """A value that its type does not take. The message completes "<property> …"."""
+class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the program
+    """A value that its type does not accept.
+
+    `problem` completes a sentence that begins with the property's name; `remedy` is a sentence.
+    """
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(message(problem, remedy))
+        self.problem = problem
+        self.remedy = remedy
+
+    def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
+        """The refusal of the value; `subject` begins the sentence and ends in the name."""
+        return Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
+
+
+def empty_fault() -> ValueFault:
+    """The fault of an empty value of a required property."""
+    return ValueFault("must not be empty", "Send a value for it.")
+
+
+def length_fault(length: int, limit: int) -> ValueFault:
+    """The fault of a text of `length` characters."""
+    excess = length - limit
+    return ValueFault(
+        f"exceeds the limit of {limit} characters",
+        f"Shorten it by {excess} character{'s' * (excess > 1)}.",
+    )
+
+
+def nul_fault() -> ValueFault:
+    """The fault of a text with a NUL character."""
+    return ValueFault("contains a NUL character", "Remove it.")
 
 
 class PrimitiveType(ABC):
-    """A primitive type of OData (CSDL 4.01, section 3.3) with the four forms of its values."""
+    """A primitive type of OData (CSDL 4.01, section 3.3) with the forms of its values.
+
+    The readers of values raise `ValueFault`.
+    """
 
     edm_name: str
     """The name in `$metadata`, for example `Edm.String`."""
 
     default: Stored
-    """The stored form of "no value"."""
+    """The stored form of an empty value."""
 
     no_value: str
-    """The wire form of "no value", as a message shows it."""
+    """The wire form of an empty value, as JSON."""
 
     expected: str
-    """What the type takes, as a message says it: "must be …"."""
+    """The values, with an article: messages say "must be …"."""
+
+    example: str
+    """A value as JSON, for messages."""
 
     quoted = False
-    """Whether a key of this type stands in quotes in a URL."""
+    """Whether a key of this type is in quotes in a URL."""
 
     facets: Mapping[str, int] = MappingProxyType({})
-    """What bounds the values in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
+    """The facets in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
 
     to_wire: Callable[[Stored], Wire] | None = None
-    """Stored to wire form; None when the two are the same."""
+    """Stored to wire form; None if the two are the same."""
 
     @property
     def to_ieee754_wire(self) -> Callable[[Stored], Wire] | None:
-        """`to_wire` for `IEEE754Compatible=true`: what a double does not hold is a text.
+        """`to_wire` for `IEEE754Compatible=true`: Edm.Decimal and Edm.Int64 are strings.
 
-        That is Edm.Decimal and Edm.Int64 (OData JSON Format 4.01, section 3.2).
+        See OData JSON Format 4.01, section 3.2.
         """
         return self.to_wire
 
     def from_ieee754_json(self, value: Json) -> Stored:
-        """`from_json` for a body that is `IEEE754Compatible`; raises `ValueFault`."""
+        """`from_json` for a body that is `IEEE754Compatible`."""
         return self.from_json(value)
 
     @abstractmethod
     def from_json(self, value: Json) -> Stored:
-        """Wire form to stored form; raises `ValueFault`."""
+        """Wire form to stored form."""
 
     @abstractmethod
     def from_text(self, text: str) -> Stored:
-        """Text form to stored form; raises `ValueFault`. The empty text is not a value here."""
+        """Text form to stored form. An empty text is not a value, except of text."""
 
     @property
     @abstractmethod
     def json_schema(self) -> JsonSchema:
-        """The wire forms that answers hold."""
+        """The schema of values in responses."""
 
     @property
     def accepted_json_schema(self) -> JsonSchema:
-        """The wire forms that bodies may hold."""
+        """The schema of values in request bodies."""
         return self.json_schema
 
-    def is_no_key(self, stored: Stored) -> bool:
-        """Whether a value names no record: the empty text and the all-zero Guid do not."""
+    def is_blank_key(self, stored: Stored) -> bool:
+        """Whether a value cannot be a key: the empty text and the all-zero Guid."""
         return self.quoted and stored == self.default
 
     def from_key(self, text: str) -> Stored:
-        """A key in a URL, without its quotes, to stored form; raises `ValueFault`."""
+        """A key in a URL, without its quotes, to stored form."""
         return self.from_text(text)
 
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
-        """A column of cells to stored forms, the empty cell to the default; raises `ValueFault`.
+        """A column of cells to stored forms, empty cells to the default.
 
-        Equal cells are read once: columns of business records repeat themselves.
+        Equal cells are read once, because columns of business records have few distinct values.
         """
         known: dict[str, Stored] = {"": self.default}
         for text in set(texts) - known.keys():
@@ -105,23 +144,33 @@ class PrimitiveType(ABC):
         return [known[text] for text in texts]
 
     def to_text(self, stored: Stored) -> str:
-        """Stored form to text form, such that `from_text` gives the stored form again."""
+        """Stored form to text form."""
         return str(stored)
 
-    def wrong_kind(self, value: Json) -> ValueFault:
-        """The fault of a JSON value of another kind; a null is told what clears the property."""
+    def wrong_type(self, value: Json) -> ValueFault:
+        """The fault of null, or of a JSON value of another type."""
         if value is None:
-            return ValueFault(f"is never null. Send {self.no_value} to clear it.")
-        return ValueFault(f"must be {self.expected}, but {json_kind(value)} was sent.")
+            return ValueFault("must not be null", f"Send {self.no_value} to clear it.")
+        return ValueFault(
+            f"must be {self.expected}, not {json_type(value)}",
+            f"Send a value such as {self.example}.",
+        )
+
+    def malformed(self, text: str) -> ValueFault:
+        """The fault of a text that is not in the type's text form."""
+        example = self.example.strip('"')
+        return ValueFault(
+            f"must be {self.expected}, not {quoted(text)}", f"Send a value such as {example}."
+        )
 
 
-class WrittenType(PrimitiveType):
-    """A primitive type whose wire form is text, the same as its text form."""
+class TextualType(PrimitiveType):
+    """A primitive type whose wire form is its text form, as a string."""
 
     @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, str):
-            raise self.wrong_kind(value)
+            raise self.wrong_type(value)
         return self.from_text(value)
 
 
@@ -130,17 +179,18 @@ _GUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def is_guid(text: str) -> bool:
-    """Whether a text has the form of a Guid, in either case."""
+    """Whether a text is a Guid, in upper or lower case."""
     return _GUID.fullmatch(text) is not None
 
 
-class Guid(WrittenType):
-    """A UUID (RFC 9562) in lower case; the all-zero one is no reference."""
+class Guid(TextualType):
+    """A UUID (RFC 9562) in lower case; the all-zero UUID is the empty value."""
 
     edm_name = "Edm.Guid"
     default = NO_GUID
     no_value = f'"{NO_GUID}"'
     expected = "a Guid"
+    example = '"5d115c9c-44e3-4a11-bb43-000d3a2feca1"'
 
     @property
     @override
@@ -148,25 +198,24 @@ class Guid(WrittenType):
         return {"type": "string", "format": "uuid"}
 
     @override
-    def is_no_key(self, stored: Stored) -> bool:
+    def is_blank_key(self, stored: Stored) -> bool:
         return stored == NO_GUID
 
     @override
     def from_text(self, text: str) -> Stored:
         if _GUID.fullmatch(text) is None:
-            raise ValueFault(
-                f"must be a Guid of the form {NO_GUID[:8]}-0000-…, but {text[:40]!r} is not."
-            )
+            raise self.malformed(text)
         return text.lower()
 
 
 class Boolean(PrimitiveType):
-    """True or false; stored as 1 or 0."""
+    """True or false, stored as 1 or 0."""
 
     edm_name = "Edm.Boolean"
     default = 0
     no_value = "false"
     expected = "true or false"
+    example = "true"
 
     @property
     @override
@@ -176,13 +225,13 @@ class Boolean(PrimitiveType):
     @override
     def from_json(self, value: Json) -> Stored:
         if not isinstance(value, bool):
-            raise self.wrong_kind(value)
+            raise self.wrong_type(value)
         return int(value)
 
     @override
     def from_text(self, text: str) -> Stored:
         if text not in ("true", "false"):
-            raise ValueFault(f"must be true or false, but {text[:40]!r} is neither.")
+            raise self.malformed(text)
         return int(text == "true")
 
     @staticmethod
@@ -197,20 +246,21 @@ class Boolean(PrimitiveType):
 
 
 UNIQUE_TEXT_LENGTH = 100
-"""The most characters of a text that stands in a key or a unique rule."""
+"""The most characters of a text in a key or a unique rule."""
 
 TEXT_LENGTH = 4_000
 """The most characters of any other text."""
 
 
-class Text(WrittenType):
-    """Text of up to `max_length` characters; NUL and lone surrogates are refused."""
+class Text(TextualType):
+    """Text of up to `max_length` characters, stored as sent and compared by code point."""
 
     edm_name = "Edm.String"
     quoted = True
     default = ""
     no_value = '""'
     expected = "text"
+    example = '"text"'
 
     def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
         self.max_length = max_length
@@ -225,18 +275,16 @@ class Text(WrittenType):
     @override
     def from_text(self, text: str) -> Stored:
         if self.max_length is not None and len(text) > self.max_length:
-            raise ValueFault(
-                f"holds up to {self.max_length} characters, but {len(text)} were sent. Shorten it."
-            )
+            raise length_fault(len(text), self.max_length)
         if "\0" in text:
-            raise ValueFault("holds a NUL character, which no text may. Remove it.")
+            raise nul_fault()
         if not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as fault:
                 raise ValueFault(
-                    f"holds half a surrogate pair at character {fault.start + 1}. "
-                    "Send whole Unicode characters."
+                    f"contains an unpaired surrogate at character {fault.start + 1}",
+                    "Send whole Unicode characters.",
                 ) from None
         return text
 
@@ -255,9 +303,10 @@ class Text(WrittenType):
 
 
 class Base64Text(Text):
-    """Text that is Base64 (RFC 4648, section 4, with padding), as long as the body may be."""
+    """Text in Base64 (RFC 4648, section 4, with padding), as long as the body may be."""
 
     expected = "Base64-encoded text"
+    example = '"SGVsbG8="'
 
     def __init__(self) -> None:
         super().__init__(max_length=None)
@@ -273,7 +322,8 @@ class Base64Text(Text):
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
             raise ValueFault(
-                "must be Base64-encoded text (RFC 4648, with padding). Encode the text's UTF-8."
+                "must be Base64-encoded text (RFC 4648, with padding)",
+                "Encode the text in UTF-8, then in Base64.",
             ) from None
         return text
 

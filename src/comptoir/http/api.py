@@ -28,11 +28,10 @@ from comptoir.http.exchange import (
 from comptoir.http.log import Journal
 from comptoir.http.refusals import failed, stopping
 from comptoir.plan.read import Row
-from comptoir.request.access import access
-from comptoir.request.headers import check_isolation, check_versions, combined
+from comptoir.request.headers import access, check_isolation, check_versions, combined
 from comptoir.response.response import Pieces, Response, error_response
 from comptoir.service import Request, Service
-from comptoir.store.tasks import give_up
+from comptoir.store.event_loop import cancel_and_wait
 
 CLIENT_DISCONNECTED = 499
 """Status in the log and the metrics if the client did not wait for the response."""
@@ -201,7 +200,7 @@ async def while_connected(receive: Receive, rows: Awaitable[list[Row]]) -> list[
     finally:
         leaving.cancel()
         if not reading.done():
-            await give_up(reading)
+            await cancel_and_wait(reading)
 
 
 async def _send(response: Response, receive: Receive, send: Send, exchange: Exchange) -> None:

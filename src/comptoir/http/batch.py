@@ -17,7 +17,6 @@ from comptoir.http.batch_run import Mode, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_id_of
 from comptoir.refusals import inapplicable
-from comptoir.request.accept import media_type
 from comptoir.request.batch import (
     MULTIPART,
     Batch,
@@ -29,12 +28,10 @@ from comptoir.request.batch import (
     parse_documents,
     parse_multipart,
 )
-from comptoir.request.fields import elements
-from comptoir.request.headers import Headers
-from comptoir.request.media import JSON, require_json
+from comptoir.request.headers import JSON, Headers, elements, preferences, preferred_media_type
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path
-from comptoir.request.preferences import preferences
+from comptoir.request.payload import require_json
 from comptoir.request.repeatability import (
     LONGEST_ID,
     REQUEST_ID,
@@ -146,9 +143,9 @@ class Batches:
 
 
 async def _response(
-    replies: Replies, headers: list[Header], media_type: str, *, nested: bool
+    replies: Replies, headers: list[Header], response_type: str, *, nested: bool
 ) -> Response:
-    if media_type == JSON:
+    if response_type == JSON:
         headers.append((b"content-type", b"application/json"))
         pieces = coalesced(json_body(replies), PIECE_BYTES)
     else:
@@ -200,7 +197,7 @@ def _response_type(request: Request, request_type: str) -> str:
         elif known is not None:
             raise inapplicable(known, "a batch")
     other = JSON if request_type == MULTIPART else MULTIPART
-    return media_type(request.headers, (request_type, other), asked)
+    return preferred_media_type(request.headers, (request_type, other), asked)
 
 
 def _check_headers(headers: Headers) -> None:

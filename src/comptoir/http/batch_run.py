@@ -19,10 +19,15 @@ from comptoir.http.exchange import (
     check_url,
 )
 from comptoir.http.refusals import body_too_large, failed, stopping
-from comptoir.request.access import ACCESS, access
 from comptoir.request.batch import Batch, Group, Part, holds, referenced_tag
-from comptoir.request.headers import Headers, check_isolation, check_versions
-from comptoir.request.preferences import Preferences
+from comptoir.request.headers import (
+    ACCESS,
+    Headers,
+    Preferences,
+    access,
+    check_isolation,
+    check_versions,
+)
 from comptoir.response.batch import GroupReply, Replies, Reply
 from comptoir.response.response import Response, error_response
 from comptoir.service import Request, Service

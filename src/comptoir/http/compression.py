@@ -14,8 +14,7 @@ import msgspec
 from isal import isal_zlib
 
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
-from comptoir.request.fields import elements, kept, quality
-from comptoir.request.headers import Headers
+from comptoir.request.headers import Headers, cached, elements, quality
 from comptoir.response.response import Header, Pieces
 
 if sys.version_info >= (3, 14):
@@ -93,7 +92,7 @@ def response_coding(headers: Headers) -> Coding:
     return IDENTITY if accepted is None else _preferred(accepted)
 
 
-@kept
+@cached
 def _preferred(accepted: bytes) -> Coding:
     qualities = {
         each.name.removeprefix("x-"): quality(each) for each in elements(accepted.decode("latin-1"))

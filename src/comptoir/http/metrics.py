@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from comptoir.http.exchange import Exchange
-from comptoir.store.condition import Condition
+from comptoir.store.writer import Condition
 
 AHEAD_UNTIL = "comptoir_last_change_ahead_until_timestamp_seconds"
 STORED_AT = "comptoir_last_write_timestamp_seconds"

@@ -21,7 +21,7 @@ from comptoir.messages import quoted
 from comptoir.metadata.openapi import openapi_document
 from comptoir.response.response import error_response
 from comptoir.service.descriptions import abilities
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
 
 _ASSETS = Path(__file__).with_name("assets")
 _DOCS_HEADERS = {

@@ -10,7 +10,8 @@ from comptoir.edm.model import Company, EntitySet, EntityType, Model, Navigation
 from comptoir.errors import Refusal
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.faults import misused, unknown_name, unsupported
-from comptoir.plan.pages import Bounds, ListPage, bind_page
+from comptoir.plan.pages import Page, bind_page
+from comptoir.plan.read import Bounds
 from comptoir.plan.select import astray, bind_select, own_path
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
 from comptoir.request.expression import ExpressionLimits
@@ -33,7 +34,7 @@ class Expansion(msgspec.Struct, frozen=True):
     entity_set: EntitySet
     kind: ExpandKind
     options: QueryOptions
-    page: ListPage
+    page: Page
     names: frozenset[str] | None
     inner: tuple["RelatedExpansion", ...]
 
@@ -52,10 +53,10 @@ class Expansion(msgspec.Struct, frozen=True):
         """The path from the other record to the list of these."""
         return f"{self.name}/$ref" if self.kind == "ref" else self.name
 
-    def under(self, company: Company) -> Self:
+    def of_company(self, company: Company) -> Self:
         """The same expansion of one company's records."""
-        inner = tuple([each.under(company) for each in self.inner])
-        return msgspec.structs.replace(self, page=self.page.under(company), inner=inner)
+        inner = tuple([each.of_company(company) for each in self.inner])
+        return msgspec.structs.replace(self, page=self.page.of_company(company), inner=inner)
 
 
 class RelatedExpansion(Expansion, frozen=True):
@@ -196,7 +197,7 @@ class ExpandBinder:
             nested = refusal.target or ""
             if nested not in positions:
                 raise
-            raise within(refusal, nested, positions[nested]) from None
+            raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
         return Expansion(entity_set, item.kind, options, page, shown, related)
 

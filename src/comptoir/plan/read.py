@@ -1,57 +1,76 @@
-"""Reads bound to the model: one record, or the page of a collection."""
+"""Plans of reads: one record, a page or a count of what a pipeline returns, related records.
 
-from collections.abc import Sequence
+A list is a pipeline without `$apply`: it computes, filters and sorts the records of a set.
+"""
+
+from collections.abc import Mapping
 from functools import cache
 
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored, Wire
-from comptoir.plan.expressions.nodes import Condition, Value
+from comptoir.plan.expressions.nodes import Condition, Slot, Value
+from comptoir.plan.functions import AggregateFunction
 
 Row = tuple[Stored, ...]
-"""A record as read: its version, then its properties in the contract's order."""
+"""A row as read. A record's row is its version, then its properties in the contract's order."""
 
-Seek = tuple[Stored | None, ...]
-"""What a page seeks behind: the values by which its order sorts."""
+Keyset = tuple[Stored | None, ...]
+"""The values of a row that its order sorts by: the next page starts after them."""
 
 Within = tuple[tuple[str, Stored], ...]
-"""Properties and the values that they must have: what narrows a collection to a part of it."""
+"""Properties and the values that they must have."""
 
 
 class OrderKey(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """A property to sort by, and which way."""
+    """A value to sort by, by its name. Null comes first, or last if `descending`.
 
-    name: str
-    descending: bool = False
-
-
-class OrderTerm(msgspec.Struct, frozen=True, gc=False):
-    """An expression to sort by, and which way; null comes before everything else.
-
-    `values` are for its slots, numbered from 0; `text` says whether its stored form is text.
+    `text`: the stored values are texts, otherwise integers.
     """
 
-    value: Value
+    name: str
     text: bool
-    nullable: bool
     descending: bool = False
+    nullable: bool = False
+
+
+class NamedValue(msgspec.Struct, frozen=True, gc=False):
+    """An expression and the name of its value; its slots are counted from `first_slot`."""
+
+    name: str
+    value: Value
+    first_slot: int = 0
+
+
+class Order(msgspec.Struct, frozen=True, gc=False):
+    """A total order: its keys, and the expressions among them with the values for their slots."""
+
+    keys: tuple[OrderKey, ...]
+    expressions: tuple[NamedValue, ...] = ()
     values: tuple[Stored, ...] = ()
 
 
-Order = tuple[OrderKey | OrderTerm, ...]
+class Column(msgspec.Struct, frozen=True, gc=False):
+    """A value of a row that is not a property of the record.
 
-
-class ComputedProperty(msgspec.Struct, frozen=True, gc=False):
-    """A value beside a record's properties: its name, what it is, and the type it is given in.
-
-    `text` is how it was written, `values` are for its slots, numbered from 0.
+    `name` is an alias, or the path of a related record's property that rows are grouped by.
     """
 
     name: str
-    value: Value
     type: PrimitiveType
     nullable: bool
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The segments of the name."""
+        return tuple(self.name.split("/"))
+
+
+class ComputedProperty(Column, frozen=True, gc=False):
+    """A property that `$compute` adds: `text` as the client wrote it, `values` for its slots."""
+
+    value: Value
     text: str
     values: tuple[Stored, ...] = ()
 
@@ -64,19 +83,10 @@ class ComputedProperty(msgspec.Struct, frozen=True, gc=False):
 Computed = tuple[ComputedProperty, ...]
 
 
-class RecordPlan(msgspec.Struct, frozen=True, gc=False):
-    """One record, by its key, with computed values behind its properties."""
-
-    entity_set: EntitySet
-    company: Company | None
-    key: Stored
-    computed: Computed = ()
-
-
 class Where(msgspec.Struct, frozen=True, gc=False):
-    """A condition and the values for its slots; no condition holds for every record.
+    """A condition and the values for its slots; None accepts every record.
 
-    `searches`: the condition has a search in it, which takes its time whatever it finds.
+    `searches`: the condition has a `$search`, which takes long however few records it finds.
     """
 
     condition: Condition | None = None
@@ -87,79 +97,138 @@ class Where(msgspec.Struct, frozen=True, gc=False):
 EVERYTHING = Where()
 
 
-class PagePlan(msgspec.Struct, frozen=True, gc=False):
-    """The records of a page, in order, from behind the record with the values of `seek` on.
+class Filter(msgspec.Struct, frozen=True, gc=False):
+    """Keep the rows for which a condition holds."""
 
-    The order always ends in the key, so no two records are equal in it. `limit` is how many
-    records to fetch, behind the first `skip`; `keys` narrows the collection to the records with
-    these keys, `within` to those whose properties have these values. Behind its properties, a row
-    has the values of `computed`, then those of the order's expressions; they may be None.
+    condition: Condition
+
+
+class Compute(msgspec.Struct, frozen=True, gc=False):
+    """Add values to each row."""
+
+    values: tuple[NamedValue, ...]
+
+
+class Aggregation(msgspec.Struct, frozen=True, gc=False):
+    """An aggregate function over a group of rows; without an operand it counts the rows."""
+
+    name: str
+    function: AggregateFunction
+    operand: Value | None
+
+
+class Grouping(msgspec.Struct, frozen=True, gc=False):
+    """Replace the rows by one for each group with equal keys; without keys, by one for all."""
+
+    keys: tuple[NamedValue, ...]
+    aggregations: tuple[Aggregation, ...]
+
+
+class Limit(msgspec.Struct, frozen=True, gc=False):
+    """Keep the first rows of an order, after those that are skipped."""
+
+    order: tuple[OrderKey, ...]
+    limit: Slot
+    skip: Slot
+
+
+Transformation = Filter | Compute | Grouping | Limit
+
+
+class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """What a read makes of the records of a set, without the values of the request.
+
+    The transformations run in sequence, then rows are sorted by `order`, in which no two are equal.
+    `sorting` are expressions that only the order needs. A row has the version and the properties,
+    unless `is_aggregated`, then the columns, then those keys of the order that are no properties.
+
+    `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`.
     """
 
     entity_set: EntitySet
-    company: Company | None
-    where: Where
-    order: Order
-    seek: Seek | None
-    limit: int
-    keys: tuple[Stored, ...] | None = None
-    within: Within = ()
-    skip: int = 0
-    computed: Computed = ()
+    order: tuple[OrderKey, ...]
+    transformations: tuple[Transformation, ...] = ()
+    sorting: tuple[NamedValue, ...] = ()
+    columns: tuple[Column, ...] = ()
+    is_aggregated: bool = False
+    is_applied: bool = False
+    searches: bool = False
 
     @property
-    def searches(self) -> bool:
-        """Whether the condition has a search, which takes its time whatever it finds."""
-        return self.where.searches
+    def places(self) -> Mapping[str, int]:
+        """The index in a row of each property; none for an aggregated result."""
+        return {} if self.is_aggregated else self.entity_set.type.column_of
 
-    def part(self, seek: Seek | None, limit: int, skip: int) -> "PagePlan":
-        """A part of the page, from behind the sought record on."""
-        return PagePlan(
-            self.entity_set,
-            self.company,
-            self.where,
-            self.order,
-            seek,
-            limit,
-            self.keys,
-            self.within,
-            skip,
-            self.computed,
-        )
+    @property
+    def appended(self) -> tuple[OrderKey, ...]:
+        """The keys of the order at the end of each row."""
+        places = self.places
+        return tuple([key for key in self.order if key.name not in places])
 
-    def seek_behind(self, row: Row) -> Seek:
-        """The values of a row that a page which continues behind it seeks."""
-        column_of = self.entity_set.type.column_of
-        behind = iter(row[1 + len(column_of) + len(self.computed) :])
+
+class Bounds(msgspec.Struct, frozen=True, gc=False):
+    """The records of a company, or those of them with these keys and these values."""
+
+    company: Company | None
+    keys: tuple[Stored, ...] | None = None
+    within: Within = ()
+
+    @property
+    def company_id(self) -> str:
+        """The company's id, empty for the list of companies."""
+        return self.company.id if self.company else ""
+
+
+class RecordPlan(msgspec.Struct, frozen=True, gc=False):
+    """One record, by its key."""
+
+    entity_set: EntitySet
+    company: Company | None
+    key: Stored
+
+
+class PagePlan(msgspec.Struct, frozen=True, gc=False):
+    """Up to `limit` rows of a pipeline, after the keyset and after the first `skip` of those.
+
+    `values` are for the slots of the pipeline.
+    """
+
+    pipeline: Pipeline
+    bounds: Bounds
+    limit: int
+    values: tuple[Stored, ...] = ()
+    keyset: Keyset | None = None
+    skip: int = 0
+
+    def part(self, keyset: Keyset | None, limit: int, skip: int) -> "PagePlan":
+        """A part of the page."""
+        return PagePlan(self.pipeline, self.bounds, limit, self.values, keyset, skip)
+
+    def keyset_after(self, row: Row) -> Keyset:
+        """The keyset after which the rows continue that follow `row`."""
+        places = self.pipeline.places
+        appended = iter(row[len(row) - len(self.pipeline.appended) :])
         return tuple(
             [
-                row[column_of[key.name]] if isinstance(key, OrderKey) else next(behind)
-                for key in self.order
+                row[places[key.name]] if key.name in places else next(appended)
+                for key in self.pipeline.order
             ]
         )
 
 
 class CountPlan(msgspec.Struct, frozen=True, gc=False):
-    """How many records a condition holds for, of those with these keys and values, or of all."""
+    """The number of rows that a pipeline returns; its order does not affect the count."""
 
-    entity_set: EntitySet
-    company: Company | None
-    where: Where
-    keys: tuple[Stored, ...] | None = None
-    within: Within = ()
-    computed: Computed = ()
-
-    @property
-    def searches(self) -> bool:
-        """Whether the condition has a search, which takes its time whatever it finds."""
-        return self.where.searches
+    pipeline: Pipeline
+    bounds: Bounds
+    values: tuple[Stored, ...] = ()
 
 
 class RelatedPlan(msgspec.Struct, frozen=True):
     """The records that a navigation property relates to records with these values.
 
-    `values` are those of the referencing property, each once and none blank. `page` filters and
-    orders the related records; of each value it skips some, and the next `limit` are read.
+    `values` are those of the referencing property, distinct and not blank. For each value the page
+    filters and sorts the related records and skips some; up to `limit` of the others are read.
     """
 
     navigation: NavigationProperty
@@ -168,16 +237,49 @@ class RelatedPlan(msgspec.Struct, frozen=True):
     limit: int
 
 
-def default_order(entity_set: EntitySet, keys: Sequence[OrderKey | OrderTerm] = ()) -> Order:
-    """An order completed by the key, which makes it total."""
-    if not keys:
-        return _by_key(entity_set)
-    key = entity_set.type.key
-    if any(isinstance(each, OrderKey) and each.name == key for each in keys):
-        return tuple(keys)
-    return (*keys, OrderKey(key))
+@cache
+def default_order(entity_set: EntitySet) -> Order:
+    """The order by the key."""
+    key = entity_set.type.key_property
+    return Order((OrderKey(key.name, isinstance(key.type.default, str)),))
 
 
 @cache
-def _by_key(entity_set: EntitySet) -> Order:
-    return (OrderKey(entity_set.type.key),)
+def all_records(entity_set: EntitySet) -> Pipeline:
+    """The pipeline that returns all records of a set, by key."""
+    return Pipeline(entity_set, default_order(entity_set).keys)
+
+
+def list_pipeline(
+    entity_set: EntitySet,
+    computed: Computed = (),
+    where: Where = EVERYTHING,
+    order: Order | None = None,
+) -> tuple[Pipeline, tuple[Stored, ...]]:
+    """The pipeline that computes, filters and sorts records, and the values for its slots."""
+    transformations: list[Transformation] = []
+    values = where.values
+    if computed:
+        named: list[NamedValue] = []
+        for each in computed:
+            named.append(NamedValue(each.name, each.value, len(values)))
+            values += each.values
+        transformations.append(Compute(tuple(named)))
+    if where.condition is not None:
+        transformations.append(Filter(where.condition))
+    order = order or default_order(entity_set)
+    first_slot = len(values)
+    pipeline = Pipeline(
+        entity_set,
+        order.keys,
+        tuple(transformations),
+        tuple(
+            [
+                NamedValue(each.name, each.value, first_slot + each.first_slot)
+                for each in order.expressions
+            ]
+        ),
+        tuple([Column(each.name, each.type, each.nullable) for each in computed]),
+        searches=where.searches,
+    )
+    return pipeline, values + order.values

@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 from comptoir.edm.model import NAMESPACE, EntityType
 from comptoir.errors import Refusal
-from comptoir.plan.apply.stages import ResultColumn
 from comptoir.plan.faults import misused, no_further, unknown_name, unsupported
+from comptoir.plan.read import Column
 from comptoir.request.select import SELECT, SelectItem, parse_select
 
 
@@ -34,7 +34,7 @@ def bind_select(
     return None if everything else frozenset(names)
 
 
-def bind_result_select(columns: Sequence[ResultColumn], text: str) -> frozenset[str] | None:
+def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] | None:
     """The names of a result's columns that are wanted; None for all.
 
     The name of a relation means all that is grouped by along it. Raises `Refusal` (400) for what

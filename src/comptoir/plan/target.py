@@ -18,7 +18,7 @@ from comptoir.errors import (
     Refusal,
 )
 from comptoir.messages import quoted, suggestion
-from comptoir.plan.read import EVERYTHING, Computed, PagePlan, Row, Within, default_order
+from comptoir.plan.read import Bounds, Computed, PagePlan, Row, Within, list_pipeline
 from comptoir.refusals import unsupported
 from comptoir.request.path import KeyPart, Segment
 
@@ -286,9 +286,7 @@ def _value(entity_set: EntitySet, declared: Property, part: KeyPart) -> Stored:
     try:
         return declared.type.from_key(part.text)
     except ValueFault as fault:
-        raise Refusal(
-            INVALID_URL, f"In a key of {entity_set.name}, {name} {fault}", target=name
-        ) from None
+        raise fault.refusal(INVALID_URL, f"In a key of {entity_set.name}, {name}", name) from None
 
 
 RecordLookup = Generator[PagePlan, list[Row], Row | None]
@@ -348,16 +346,10 @@ class RecordPath(msgspec.Struct, frozen=True):
     ) -> RecordLookup:
         row = None
         if within is not None:
-            rows = yield PagePlan(
-                entity_set,
-                self.company if entity_set.per_company else None,
-                EVERYTHING,
-                default_order(entity_set),
-                None,
-                1,
-                within=(*within, *key),
-                computed=computed,
-            )
+            company = self.company if entity_set.per_company else None
+            pipeline, values = list_pipeline(entity_set, computed)
+            bounds = Bounds(company, within=(*within, *key))
+            rows = yield PagePlan(pipeline, bounds, 1, values)
             row = rows[0] if rows else None
         if row is None and key:
             raise record_not_found(entity_set, ", ".join(str(value) for _, value in key))

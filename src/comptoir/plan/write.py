@@ -6,7 +6,7 @@ from uuid import uuid4
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, EntityType, Property
-from comptoir.edm.types import Guid, Stored, ValueFault
+from comptoir.edm.types import Guid, Stored, ValueFault, empty_fault
 from comptoir.errors import BAD_REQUEST, PARAM_NOT_PROVIDED, ErrorDetail, Refusal
 from comptoir.jsonvalue import Json
 from comptoir.messages import quoted
@@ -124,13 +124,13 @@ class BodyBinder:
         self._bind(creating=True)
         if key is not None:
             values[entity_type.key] = key
-            if key_type.is_no_key(key):
+            if key_type.is_blank_key(key):
                 self._fault(
                     f"{entity_type.key} {quoted(str(key))} does not identify a record",
                     "Use another key.",
                     entity_type.key,
                 )
-        elif entity_type.key in values and key_type.is_no_key(values[entity_type.key]):
+        elif entity_type.key in values and key_type.is_blank_key(values[entity_type.key]):
             # an empty key counts as omitted
             del values[entity_type.key]
         self._check_required({*self._body, *values})
@@ -167,10 +167,10 @@ class BodyBinder:
                     read = edm_type.from_ieee754_json if ieee754 else edm_type.from_json
                     stored = read(value)
                 except ValueFault as fault:
-                    self._faults.append(Refusal(BAD_REQUEST, f"{name} {fault}", target=name))
+                    self._faults.append(fault.refusal(BAD_REQUEST, name, name))
                     continue
                 if declared.required and stored == edm_type.default:
-                    self._faults.append(_missing(name, "must not be empty"))
+                    self._faults.append(empty_fault().refusal(PARAM_NOT_PROVIDED, name, name))
                 self._values[name] = stored
 
     def _is_ignored(self, declared: Property, *, creating: bool) -> bool:
@@ -180,7 +180,12 @@ class BodyBinder:
 
     def _check_required(self, sent: Set[str]) -> None:
         self._faults += [
-            _missing(each.name, "is required")
+            Refusal(
+                PARAM_NOT_PROVIDED,
+                f"{each.name} is required",
+                "Send a value for it.",
+                target=each.name,
+            )
             for each in self._type.properties
             if each.required and each.name not in sent
         ]
@@ -208,7 +213,3 @@ class BodyBinder:
                 for each in self._faults[:MOST_FAULTS]
             )
         return Body(self._values, refusal, key_is_generated)
-
-
-def _missing(name: str, rule: str) -> Refusal:
-    return Refusal(PARAM_NOT_PROVIDED, f"{name} {rule}", "Send a value for it.", target=name)

@@ -27,14 +27,14 @@ from comptoir.request.expression import (
 from comptoir.request.path import KeyPart
 
 Aliases = Mapping[str, Node]
-"""Names without the `@` to the expressions that they stand for."""
+"""Names without the `@`, and their expressions."""
 
 
 class _Extent(msgspec.Struct, frozen=True):
-    """How large a tree is with all aliases in it replaced.
+    """The size of a tree after all aliases in it are replaced.
 
-    `nodes` counts as the limit of the same name does, `members` the literals in lists, which that
-    leaves out, and `height` the nodes from the root to the deepest leaf.
+    `nodes` counts as the limit of the same name does, `members` the literals in lists, and
+    `height` the nodes from the root to the deepest leaf.
     """
 
     nodes: int
@@ -45,25 +45,25 @@ class _Extent(msgspec.Struct, frozen=True):
 _NODE = _Extent(1, 0, 1)
 _MEMBER = _Extent(0, 1, 1)
 _FULL_LISTS = 10
-"""How many lists of full length an expression may hold, when aliases repeat them."""
+"""Lists of full length in an expression in which aliases repeat them."""
 
 
 def parse_aliases(
     texts: Iterable[tuple[str, str]], limits: ExpressionLimits = DEFAULT_LIMITS
 ) -> Aliases:
-    """The expressions of a request's aliases, given as pairs of a name and a text.
+    """The expressions of a request's aliases, from pairs of a name and a text.
 
-    `limits` hold for each. Raises `Refusal` as `parse_expression` does, with the alias as target.
+    `limits` apply to each. Raises `Refusal` as `parse_expression` does, with the alias as target.
     """
     return {name: parse_expression(text, limits, f"@{name}") for name, text in texts}
 
 
 def resolve(node: Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIMITS) -> Node:
-    """The tree of `node` with every alias replaced by what it stands for: null, if not given.
+    """The tree of `node` with every alias replaced by its expression, or by null without one.
 
     Nodes keep the positions that they have in their own texts. Raises `Refusal` (400), with an
-    alias as target, for aliases that stand for themselves, and when the tree with all of them
-    replaced would exceed `limits`; it is measured before it is made.
+    alias as target, for a cycle of aliases, and if the new tree would exceed `limits`; it is
+    measured before it is built.
     """
     if not any(isinstance(each, Parameter) for each, _ in walk(node)):
         return node
@@ -72,9 +72,9 @@ def resolve(node: Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIM
 
 
 def resolve_key(parts: Sequence[KeyPart], aliases: Aliases) -> tuple[KeyPart, ...]:
-    """The parts of a key, with the literals for which aliases stand in their places.
+    """The parts of a key, with literals in place of aliases.
 
-    Raises `Refusal` (400) for an alias that is not given, or stands for anything but a value.
+    Raises `Refusal` (400) for an alias that is not given or is not a literal.
     """
     return tuple([_key_part(part, aliases) for part in parts])
 
@@ -83,10 +83,10 @@ def _key_part(part: KeyPart, aliases: Aliases) -> KeyPart:
     if part.alias is None:
         return part
     node = resolve(Parameter(part.alias), aliases)
-    if not isinstance(node, Literal) or node.kind == "null":
-        given = "another expression" if part.alias in aliases else "not given"
-        raise _refusal(part.alias, f"is {given}, but a key needs a value. Give it a literal.")
-    return KeyPart(part.name, node.text, quoted=node.kind == "string")
+    if not isinstance(node, Literal) or node.type == "null":
+        given = "is not a literal" if part.alias in aliases else "is not given"
+        raise _refusal(part.alias, f"{given}, but a key needs a value", "Give it a literal.")
+    return KeyPart(part.name, node.text, quoted=node.type == "string")
 
 
 class _Measure:
@@ -96,7 +96,7 @@ class _Measure:
         self._known: dict[str, _Extent] = {}
 
     def extent(self, node: Node, within: tuple[str, ...]) -> _Extent:
-        """The extent of `node`, which stands in the aliases `within`, each in the one before."""
+        """The extent of `node`; `within` are the aliases that led to it, in their order."""
         nodes = members = height = 0
         in_lists: set[int] = set()
         for each, level in walk(node):
@@ -124,9 +124,10 @@ class _Measure:
         limits = self._limits
         return _refusal(
             name,
-            f"and those that it refers to make the expression larger than {limits.nodes} parts "
-            f"and {limits.in_list * _FULL_LISTS} members of lists, or taller than "
-            f"{limits.height}. Write less at once.",
+            "and the aliases in it make the expression exceed the limit of "
+            f"{limits.nodes} parts, {limits.in_list * _FULL_LISTS} members of lists or "
+            f"{limits.height} levels",
+            "Use fewer of them.",
         )
 
     def _alias(self, name: str, within: tuple[str, ...]) -> _Extent:
@@ -135,13 +136,10 @@ class _Measure:
             return known
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
-            raise _refusal(name, f"stands for itself: {around[:200]}. Break the circle.")
+            raise _refusal(name, f"refers to itself ({around[:200]})", "Remove the cycle.")
         if len(within) >= self._limits.depth:
-            raise _refusal(
-                name,
-                f"is reached through more than {self._limits.depth} other aliases. Refer to it "
-                "directly.",
-            )
+            problem = f"exceeds the limit of {self._limits.depth} aliases in one another"
+            raise _refusal(name, problem, "Refer to it directly.")
         node = self._aliases.get(name)
         known = _NODE if node is None else self.extent(node, (*within, name))
         self._known[name] = known
@@ -153,17 +151,17 @@ def _first(node: Node) -> str:
 
 
 def _replaced(root: Node, aliases: Aliases) -> Node:
-    """`root` with its aliases replaced, which `_Measure` has found to end; without recursion."""
+    """`root` with its aliases replaced, without recursion; `_Measure` has checked it."""
     done: list[Node] = []
-    meant: dict[str, Node] = {}
+    values: dict[str, Node] = {}
     pending = [(root, False)]
     while pending:
         node, is_below_done = pending.pop()
         below = children(node)
         if isinstance(node, Parameter):
-            if node.name not in meant:
-                meant[node.name] = _meant(node, aliases)
-            pending.append((meant[node.name], False))
+            if node.name not in values:
+                values[node.name] = _value(node, aliases)
+            pending.append((values[node.name], False))
         elif is_below_done:
             parts = tuple(done[-len(below) :])
             del done[-len(below) :]
@@ -176,8 +174,8 @@ def _replaced(root: Node, aliases: Aliases) -> Node:
     return done[0]
 
 
-def _meant(alias: Parameter, aliases: Aliases) -> Node:
-    """What an alias stands for, perhaps by way of other aliases."""
+def _value(alias: Parameter, aliases: Aliases) -> Node:
+    """The expression of an alias, which may be that of another alias."""
     held: Node | None = alias
     while isinstance(held, Parameter):
         held = aliases.get(held.name)
@@ -185,7 +183,7 @@ def _meant(alias: Parameter, aliases: Aliases) -> Node:
 
 
 def _rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
-    """`node` with other `children`, as many."""
+    """A copy of `node` with other children."""
     rebuilt: Node = node
     match node:
         case Binary():
@@ -210,6 +208,6 @@ def _rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
     return rebuilt
 
 
-def _refusal(name: str, message: str) -> Refusal:
-    shown = f"@{name[:60]}"
-    return Refusal(INVALID_URL, f"The parameter alias {shown} {message}", target=shown)
+def _refusal(name: str, problem: str, remedy: str) -> Refusal:
+    alias = f"@{name[:60]}"
+    return Refusal(INVALID_URL, f"The parameter alias {alias} {problem}", remedy, target=alias)

@@ -6,24 +6,21 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from comptoir.errors import Refusal
-from comptoir.request.compute import ComputeItem, compute_items, print_compute, read_alias
+from comptoir.messages import quoted
+from comptoir.refusals import unknown_name
 from comptoir.request.expression import (
     DEFAULT_LIMITS,
+    ComputeItem,
     ExpressionLimits,
     ExpressionParser,
     Node,
     OrderItem,
     Path,
     Syntax,
-    faults,
-    order_items,
-    print_expression,
-    print_orderby,
 )
-from comptoir.request.expression.lexer import DELIMITER, after_blanks
-from comptoir.request.numbers import whole_number
-from comptoir.request.search import SearchNode, SearchReader, print_search
-from comptoir.request.words import lowered
+from comptoir.request.headers import lowered
+from comptoir.request.options import whole_number
+from comptoir.request.search import SearchNode, SearchReader
 
 APPLY = "$apply"
 
@@ -55,9 +52,7 @@ _UNSUPPORTED = frozenset(
         "traverse",
     }
 )
-_KNOWN = frozenset(
-    {"filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip"}
-)
+_KNOWN = ("filter", "compute", "orderby", "aggregate", "groupby", "search", "top", "skip")
 _UNSUPPORTED_GROUPS = frozenset({"rollup", "rolluprecursive"})
 
 _NAME = r"[^\W\d]\w*"
@@ -72,7 +67,7 @@ _AGGREGATE = "Write for example `aggregate(quantity with sum as total,$count as 
 
 
 class Aggregate(Syntax, frozen=True):
-    """One aggregated value: of an expression over the records, or their `count` without one."""
+    """One aggregated value of an expression; without an expression, the number of records."""
 
     expression: Node | None
     method: AggregateMethod
@@ -81,28 +76,28 @@ class Aggregate(Syntax, frozen=True):
 
 
 class FilterBy(Syntax, frozen=True):
-    """`filter(…)`: the records for which a condition holds."""
+    """`filter(…)`: the records that fulfil a condition."""
 
     condition: Node
     position: int = 0
 
 
 class SearchFor(Syntax, frozen=True):
-    """`search(…)`: the records in which something is found."""
+    """`search(…)`: the records that match a search."""
 
     search: SearchNode
     position: int = 0
 
 
 class AggregateInto(Syntax, frozen=True):
-    """`aggregate(…)`: one record with the aggregated values of all; no alias comes twice."""
+    """`aggregate(…)`: one record with aggregated values, each with its own alias."""
 
     items: tuple[Aggregate, ...]
     position: int = 0
 
 
 class GroupBy(Syntax, frozen=True):
-    """`groupby((…),…)`: what becomes of each group of records that are alike in the paths."""
+    """`groupby((…),…)`: transformations of each group of records with equal `paths`."""
 
     paths: tuple[Path, ...]
     transformations: tuple["Transformation", ...]
@@ -110,35 +105,35 @@ class GroupBy(Syntax, frozen=True):
 
 
 class ComputeAlso(Syntax, frozen=True):
-    """`compute(…)`: the records with computed properties beside their own."""
+    """`compute(…)`: the records with additional computed properties."""
 
     items: tuple[ComputeItem, ...]
     position: int = 0
 
 
 class OrderBy(Syntax, frozen=True):
-    """`orderby(…)`: the records in another order."""
+    """`orderby(…)`: the records sorted by the items."""
 
     items: tuple[OrderItem, ...]
     position: int = 0
 
 
 class Top(Syntax, frozen=True):
-    """`top(…)`: so many first records."""
+    """`top(…)`: the first `count` records."""
 
     count: int
     position: int = 0
 
 
 class Skip(Syntax, frozen=True):
-    """`skip(…)`: the records behind so many first ones."""
+    """`skip(…)`: the records after the first `count`."""
 
     count: int
     position: int = 0
 
 
 class Identity(Syntax, frozen=True):
-    """`identity`: the records as they are."""
+    """`identity`: all records, unchanged."""
 
     position: int = 0
 
@@ -151,83 +146,78 @@ Transformation: TypeAlias = (
 def parse_apply(
     text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = APPLY
 ) -> tuple[Transformation, ...]:
-    """The transformations of `text`, which is percent-decoded already, at least one.
+    """The transformations of a percent-decoded `$apply`, at least one.
 
-    `limits` hold for all expressions together, and bound how deep groups nest. Raises `Refusal`
-    with `option` as its target: 400 with the place, 501 for what the extension has and this
-    service does not (`concat`, `rollup`, `topcount`, custom aggregates and the like).
+    `limits` apply to all expressions together, and to the nesting of groups. Raises `Refusal` with
+    `option` as its target: 400 for a fault at a place, 501 for unsupported parts of the extension
+    (`concat`, `rollup`, `topcount`, custom aggregates and the like).
     """
-    if not text.strip(" \t"):
-        raise faults.misused(0, f"there is no transformation. {_EXAMPLE}", option)
-    reader = _Reader(text, limits, option)
+    reader = _ApplyReader(text, limits, option)
+    if reader.at_end():
+        raise reader.empty(_EXAMPLE)
     transformations = reader.sequence(0)
-    reader.finish()
+    if not reader.at_end():
+        raise reader.unexpected(reader.position, "'/' and another transformation", _EXAMPLE)
     return transformations
 
 
-class _Reader:
+class _ApplyReader(ExpressionParser):
+    """Reads transformations, which count towards a limit of their own."""
+
+    __slots__ = ("_parts",)
+
     def __init__(self, text: str, limits: ExpressionLimits, option: str) -> None:
-        self._text = text
-        self._limits = limits
-        self._option = option
-        self._parser = ExpressionParser(text, limits, option)
-        self._nodes = 0
+        super().__init__(text, limits, option)
+        self._parts = 0
 
     def sequence(self, depth: int) -> tuple[Transformation, ...]:
-        """The transformations at the position, inside so many groups, joined by `/`."""
+        """The transformations at `position`, joined by `/`, inside `depth` groups."""
         found: list[Transformation] = []
         while True:
             found.append(self._transformation(depth))
-            if not self._text.startswith("/", self._parser.position):
+            if not self.text.startswith("/", self.position):
                 return tuple(found)
-            self._parser.position += 1
-
-    def finish(self) -> None:
-        """Raise unless nothing but blanks follows."""
-        if after_blanks(self._text, self._parser.position) != len(self._text):
-            raise self._misplaced("`/` and another transformation", _EXAMPLE)
+            self.position += 1
 
     def _transformation(self, depth: int) -> Transformation:
-        start = self._parser.position
-        word = _WORD.match(self._text, start)
+        start = self.position
+        word = _WORD.match(self.text, start)
         if word is None:
-            raise self._misplaced("a transformation", _EXAMPLE)
-        self._count(start)
+            raise self.unexpected(start, "a transformation", _EXAMPLE)
+        self._count_part(start)
         name = lowered(word[0])
         if "." in name or name in _UNSUPPORTED:
-            construct = f"the transformation `{word[0][:100]}`"
-            raise faults.not_supported(construct, start, self._option)
-        self._parser.position = word.end()
+            raise self.unsupported(f"The transformation {quoted(word[0])}", start)
+        self.position = opened = word.end()
         if name == "identity":
             return Identity(start)
-        opened = word.end()
         if name not in _KNOWN:
-            message = f"`{word[0][:60]}` is no transformation. {_EXAMPLE}"
-            raise faults.misused(start, message, self._option)
-        self._step("(", "its argument in parentheses")
-        transformation = self._called(name, start, depth)
-        self._step(")", f"the `)` of the `(` at column {opened + 1}")
+            raise unknown_name(
+                "$apply", "transformation", word[0], _KNOWN, self.option, start, remedy=_EXAMPLE
+            )
+        self._open_bracket("its argument in parentheses")
+        transformation = self._with_argument(name, start, depth)
+        self._close_bracket("')'", f"Close the '(' at column {opened + 1}.")
         return transformation
 
-    def _called(self, name: str, start: int, depth: int) -> Transformation:
-        """The transformation whose argument is at the position."""
-        parser = self._parser
+    def _with_argument(self, name: str, start: int, depth: int) -> Transformation:
+        """The transformation whose argument is at `position`."""
         transformation: Transformation
         match name:
             case "filter":
-                transformation = FilterBy(parser.expression(), start)
+                transformation = FilterBy(self.expression(), start)
             case "compute":
-                transformation = ComputeAlso(compute_items(parser, self._option), start)
+                transformation = ComputeAlso(self.compute_items(), start)
             case "orderby":
-                transformation = OrderBy(order_items(parser), start)
+                transformation = OrderBy(self.order_items(), start)
             case "aggregate":
                 transformation = AggregateInto(self._aggregates(), start)
             case "groupby":
                 transformation = self._group(start, depth)
             case "search":
-                reader = SearchReader(self._text, parser.position, self._limits, self._option)
+                reader = SearchReader(self.text, self._limits, self.option, self.position)
                 transformation = SearchFor(reader.search(), start)
-                parser.position = reader.position
+                self.position = reader.position
             case "top":
                 transformation = Top(self._number("top"), start)
             case _:
@@ -239,148 +229,101 @@ class _Reader:
         while True:
             item = self._aggregate(items)
             items[item.alias] = item
-            if not self._comma():
+            if not self.comma():
                 return tuple(items.values())
 
     def _aggregate(self, taken: Iterable[str]) -> Aggregate:
-        parser, start = self._parser, self._parser.position
-        self._count(start)
-        count = _COUNT.match(self._text, start)
+        start = self.position
+        self._count_part(start)
+        count = _COUNT.match(self.text, start)
         if count is not None:
-            parser.position = count.end()
+            self.position = count.end()
             self._refuse_from()
-            return Aggregate(None, "count", self._alias(taken), start)
-        expression = parser.expression()
-        with_method = _WITH.match(self._text, parser.position)
+            return Aggregate(None, "count", self.alias(taken, _AGGREGATE), start)
+        expression = self.expression()
+        with_method = _WITH.match(self.text, self.position)
         if with_method is None:
             raise self._no_method(expression)
-        method = _METHODS.get(with_method[1].lower())
+        name, at = with_method[1], with_method.start(1)
+        method = _METHODS.get(name.lower())
         if method is None:
-            message = f"`{with_method[1][:60]}` is no method. It is one of {', '.join(_METHODS)}."
-            if "." in with_method[1]:
-                construct = f"the custom method `{with_method[1][:100]}`"
-                raise faults.not_supported(construct, with_method.start(1), self._option)
-            raise faults.misused(with_method.start(1), message, self._option)
-        parser.position = with_method.end()
+            if "." in name:
+                raise self.unsupported(f"The custom method {quoted(name)}", at)
+            remedy = f"Use one of {', '.join(_METHODS)}."
+            raise unknown_name(
+                "aggregate", "method", name, _METHODS, self.option, at, remedy=remedy
+            )
+        self.position = with_method.end()
         self._refuse_from()
-        return Aggregate(expression, method, self._alias(taken), start)
+        return Aggregate(expression, method, self.alias(taken, _AGGREGATE), start)
 
     def _no_method(self, expression: Node) -> Refusal:
-        """What to say to an expression that is not aggregated by a method."""
+        """The refusal of an expression that is not followed by a method."""
         self._refuse_from()
         if isinstance(expression, Path):
-            end = expression.segments[-1]
-            where = expression.position
-            if end == "$count":
-                return faults.not_supported("counting behind a path", where, self._option)
-            if not self._text.startswith(" ", self._parser.position):
-                name = "/".join(expression.segments)[:100]
-                construct = f"the custom aggregate `{name}`, without ` with ` and a method"
-                return faults.not_supported(construct, where, self._option)
-        return self._misplaced("` with ` and a method", _AGGREGATE)
+            if expression.segments[-1] == "$count":
+                return self.unsupported("$count after a path", expression.position)
+            if not self.text.startswith(" ", self.position):
+                name = quoted("/".join(expression.segments))
+                return self.unsupported(
+                    f"The custom aggregate {name} (without ' with ' and a method)",
+                    expression.position,
+                )
+        return self.unexpected(self.position, "' with ' and a method", _AGGREGATE)
 
     def _refuse_from(self) -> None:
-        found = _FROM.match(self._text, self._parser.position)
+        found = _FROM.match(self.text, self.position)
         if found is not None:
-            raise faults.not_supported("`from`", found.start() + 1, self._option)
-
-    def _alias(self, taken: Iterable[str]) -> str:
-        return read_alias(self._parser, taken, self._option, _AGGREGATE)
+            raise self.unsupported("'from'", found.start() + 1)
 
     def _group(self, start: int, depth: int) -> GroupBy:
-        if depth >= self._limits.depth:
-            message = f"groups are nested more than {self._limits.depth} deep. Nest them less."
-            raise faults.misused(start, message, self._option)
-        self._step("(", "the grouping properties in parentheses")
-        paths: list[Path] = []
-        while True:
+        limit = self._limits.depth
+        if depth >= limit:
+            remedy = "Nest groups less."
+            raise self.limit_exceeded(start, "The group", limit, "levels of nesting", remedy)
+        self._open_bracket("the grouping properties in parentheses")
+        paths = [self._grouping()]
+        while self.comma():
             paths.append(self._grouping())
-            if not self._comma():
-                break
-        self._step(")", "`,` or `)`")
-        transformations: tuple[Transformation, ...] = ()
-        if self._comma():
-            transformations = self.sequence(depth + 1)
+        self._close_bracket("',' or ')'", _EXAMPLE)
+        transformations = self.sequence(depth + 1) if self.comma() else ()
         return GroupBy(tuple(paths), transformations, start)
 
     def _grouping(self) -> Path:
-        start = self._parser.position
-        self._count(start)
-        found = _PATH.match(self._text, start)
+        start = self.position
+        self._count_part(start)
+        found = _PATH.match(self.text, start)
         if found is None:
-            raise self._misplaced("a property to group by", _EXAMPLE)
-        self._parser.position = found.end()
-        if self._text.startswith("(", found.end()):
+            raise self.unexpected(start, "a property to group by", _EXAMPLE)
+        self.position = found.end()
+        if self.text.startswith("(", found.end()):
             if found[0].lower() in _UNSUPPORTED_GROUPS:
-                raise faults.not_supported(f"`{found[0]}`", start, self._option)
-            raise self._misplaced("`,` or `)`", "Compute a property first, then group by it.")
+                raise self.unsupported(quoted(found[0]), start)
+            remedy = "Compute a property first, then group by it."
+            raise self.unexpected(self.position, "',' or ')'", remedy)
         return Path(tuple(found[0].split("/")), start)
 
     def _number(self, name: str) -> int:
-        start = self._parser.position
-        found = _DIGITS.match(self._text, start)
+        start = self.position
+        found = _DIGITS.match(self.text, start)
         text = "" if found is None else found[0]
-        self._parser.position = start + len(text)
-        place = f"{self._option}: at column {start + 1}, the argument of {name}"
-        return whole_number(place, text, self._option)
+        self.position = start + len(text)
+        return whole_number(name, text, self.option, start)
 
-    def _comma(self) -> bool:
-        """Step over the comma at the position; whether there is one."""
-        comma = DELIMITER.match(self._text, self._parser.position)
-        if comma is None or comma[1][0] != ",":
-            return False
-        self._parser.position = comma.end()
-        return True
+    def _open_bracket(self, expected: str) -> None:
+        """Step over an opening bracket and the blanks after it."""
+        if not self.text.startswith("(", self.position):
+            raise self.unexpected(self.position, expected, _EXAMPLE)
+        self.position += 1
+        self.skip_blanks()
 
-    def _step(self, mark: str, expected: str) -> None:
-        """Step over a bracket, and over the blanks inside it."""
-        at = self._parser.position
-        if mark == ")":
-            at = after_blanks(self._text, at)
-        if not self._text.startswith(mark, at):
-            raise self._misplaced(expected, _EXAMPLE)
-        self._parser.position = at + 1 if mark == ")" else after_blanks(self._text, at + 1)
+    def _close_bracket(self, expected: str, remedy: str) -> None:
+        """Step over blanks and a closing bracket."""
+        if not self.text.startswith(")", self.skip_blanks()):
+            raise self.unexpected(self.position, expected, remedy)
+        self.position += 1
 
-    def _count(self, position: int) -> None:
-        self._nodes += 1
-        if self._nodes > self._limits.nodes:
-            raise faults.too_many_nodes(position, self._limits.nodes, self._option)
-
-    def _misplaced(self, expected: str, remedy: str) -> Refusal:
-        return faults.misplaced(self._text, self._parser.position, expected, remedy, self._option)
-
-
-def print_apply(transformations: Iterable[Transformation]) -> str:
-    """The canonical text of `transformations`, as `parse_apply` reads it."""
-    return "/".join([_print(each) for each in transformations])
-
-
-def _print(node: Transformation) -> str:
-    match node:
-        case FilterBy():
-            text = f"filter({print_expression(node.condition)})"
-        case SearchFor():
-            text = f"search({print_search(node.search)})"
-        case AggregateInto():
-            text = f"aggregate({','.join([_print_aggregate(each) for each in node.items])})"
-        case GroupBy():
-            paths = ",".join([print_expression(path) for path in node.paths])
-            inner = print_apply(node.transformations)
-            text = f"groupby(({paths}),{inner})" if inner else f"groupby(({paths}))"
-        case ComputeAlso():
-            text = f"compute({print_compute(node.items)})"
-        case OrderBy():
-            text = f"orderby({print_orderby(node.items)})"
-        case Top():
-            text = f"top({node.count})"
-        case Skip():
-            text = f"skip({node.count})"
-        case Identity():
-            text = "identity"
-    return text
-
-
-def _print_aggregate(item: Aggregate) -> str:
-    if item.expression is None:
-        return f"$count as {item.alias}"
-    return f"{print_expression(item.expression)} with {item.method} as {item.alias}"
+    def _count_part(self, position: int) -> None:
+        self._parts += 1
+        if self._parts > self._limits.nodes:
+            raise self.too_many_nodes(position, self._limits.nodes)

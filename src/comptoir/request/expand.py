@@ -1,7 +1,7 @@
 """`$expand` (OData URL Conventions 4.01, section 5.1.3): the related records of a request.
 
-One pass over the text reads all nested items. Expressions within them stay texts, cut out with
-regard to quotes and parentheses: their own parsers read them.
+One pass over the text reads all nested items. The expressions in them remain texts, delimited by
+quotes and parentheses, and have their own parsers.
 """
 
 import re
@@ -12,18 +12,19 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from comptoir.errors import Refusal
-from comptoir.request.expression import Syntax, faults
-from comptoir.request.expression.lexer import after_blanks
-from comptoir.request.numbers import whole_number
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.messages import quoted
+from comptoir.refusals import given_twice, invalid_value
+from comptoir.request.expression import OptionReader, Syntax
+from comptoir.request.headers import lowered
 from comptoir.request.options import (
     NO_OPTIONS,
     SHELL_HINT,
     VALUE_READERS,
     QueryOptions,
     query_options,
+    whole_number,
 )
-from comptoir.request.words import lowered
 
 EXPAND = "$expand"
 
@@ -64,7 +65,7 @@ _ORDER = (
 
 
 class ExpandLimits(msgspec.Struct, frozen=True):
-    """The bounds of one `$expand`: items in all, nested ones included, and how deep they nest."""
+    """The bounds of one `$expand`: all items, with nested ones, and levels of nesting."""
 
     items: int = 100
     depth: int = 5
@@ -74,19 +75,18 @@ DEFAULT_EXPAND_LIMITS = ExpandLimits()
 
 
 class Positions(msgspec.Struct, frozen=True):
-    """Where an item and the values of its options begin, as offsets in the whole `$expand`."""
+    """The offsets of an item and of its options' values in the whole `$expand`."""
 
     item: int = 0
     options: Mapping[str, int] = MappingProxyType({})
 
 
 class ExpandItem(Syntax, frozen=True):
-    """One item: the names along a path to related records, or `("*",)` for all navigation.
+    """One item: the names along a path, or `("*",)` for all navigation properties.
 
-    A name with a dot is an entity type, to which the path casts. `kind` says what is returned: the
-    records, their references, or their count. `options` are those of the item, as a request for
-    the related records has them, with the aliases of the request; the text of a nested `$expand`
-    is among them, and `items` is what it says.
+    A name with a dot is an entity type to which the path casts. `kind` is the form of the result:
+    records, their references, or their count. `options` are the same as in a request for the
+    related records, with the aliases of the request; `items` are those of a nested `$expand`.
     """
 
     path: tuple[str, ...]
@@ -109,111 +109,111 @@ def parse_expand(
 ) -> tuple[ExpandItem, ...]:
     """The items of a percent-decoded `$expand`: at least one, and no two that are equal.
 
-    The names of nested options may lack the `$`, in upper or lower case. Raises `Refusal` with the
-    column: 400 for text that is not a valid `$expand` or exceeds `limits`, 501 for valid OData that
+    The names of nested options may lack the `$`, and their case does not matter. Raises `Refusal`
+    with the column: 400 for a malformed text or one that exceeds `limits`, 501 for valid OData that
     is not supported (streams, annotations, aliases in parentheses).
     """
-    reader = _Reader(text, limits, aliases)
+    reader = _ExpandReader(text, limits, aliases)
     items = reader.items(1)
     if reader.position != len(text):
-        raise faults.misplaced(text, reader.position, "`,` and another item", _EXAMPLE, EXPAND)
+        raise reader.unexpected(reader.position, "',' and another item", _EXAMPLE)
     return items
 
 
-def within(refusal: Refusal, name: str, position: int) -> Refusal:
-    """The refusal of a nested option whose value begins at `position`, as one of `$expand`."""
+def within(refusal: Refusal, position: int) -> Refusal:
+    """The refusal of a nested option, whose value begins at `position`, as one of `$expand`."""
     return Refusal(
         refusal.error,
-        f"{EXPAND}: in the {name} at column {position + 1}, {refusal.message}",
+        refusal.problem,
+        refusal.remedy,
         target=EXPAND,
+        column=position + (refusal.column or 1),
         details=refusal.details,
     )
 
 
-class _FoundOptions(NamedTuple):
-    """The options of an item by name: texts, where they begin, and the items of its `$expand`."""
+class _ItemOptions(NamedTuple):
+    """The options of an item by name: texts, their offsets, and the items of its `$expand`."""
 
     texts: Mapping[str, str]
     positions: Mapping[str, int]
     items: tuple[ExpandItem, ...]
 
 
-_NO_OPTIONS = _FoundOptions({}, {}, ())
+_NO_OPTIONS = _ItemOptions({}, {}, ())
 
 
-class _Reader:
+class _ExpandReader(OptionReader):
+    """Reads the items of one `$expand`, and counts them."""
+
+    __slots__ = ("_aliases", "_count", "_limits")
+
     def __init__(
         self, text: str, limits: ExpandLimits, aliases: tuple[tuple[str, str], ...]
     ) -> None:
-        self.position = 0
-        self._text = text
+        super().__init__(text, EXPAND)
         self._limits = limits
         self._aliases = aliases
         self._count = 0
 
     def items(self, depth: int) -> tuple[ExpandItem, ...]:
-        """The items from `position` on, within `depth` levels of `$expand`."""
-        if depth > self._limits.depth:
-            raise faults.misused(
-                self.position,
-                f"$expand nests deeper than {self._limits.depth}. Follow the navigation in "
-                "requests of their own.",
-                EXPAND,
-            )
+        """The items from `position` on, at a depth that counts from 1."""
+        limit = self._limits.depth
+        if depth > limit:
+            remedy = "Follow the navigation in separate requests."
+            raise self.limit_exceeded(self.position, "The nesting", limit, "levels", remedy)
         items: dict[tuple[tuple[str, ...], ExpandKind], ExpandItem] = {}
         while True:
-            self._skip_blanks()
+            self.skip_blanks()
             item = self._item(depth)
             if (item.path, item.kind) in items:
-                message = f"`{'/'.join(item.path)[:100]}` is expanded twice. Write it once."
-                raise faults.misused(item.position, message, EXPAND)
+                name = quoted("/".join(item.path))
+                raise given_twice(name, target=EXPAND, position=item.position)
             items[item.path, item.kind] = item
-            self._skip_blanks()
-            if not self._text.startswith(",", self.position):
+            self.skip_blanks()
+            if not self.text.startswith(",", self.position):
                 return tuple(items.values())
             self.position += 1
 
     def _item(self, depth: int) -> ExpandItem:
         start = self.position
-        found = _PATH.match(self._text, start)
+        found = _PATH.match(self.text, start)
         if found is None:
-            expected = "the name of a navigation property"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, EXPAND)
+            if self.at_end() and not self.text.strip(" \t"):
+                raise self.empty(_EXAMPLE)
+            raise self.unexpected(start, "the name of a navigation property", _EXAMPLE)
         self._count += 1
-        if self._count > self._limits.items:
-            message = f"there are more than {self._limits.items} items. Expand less at once."
-            raise faults.misused(start, message, EXPAND)
+        limit = self._limits.items
+        if self._count > limit:
+            raise self.limit_exceeded(start, "The option", limit, "items", "Expand fewer.")
         path, kind = self._path(found[0], start)
         self.position = found.end()
-        self._skip_blanks()
+        self.skip_blanks()
         given = _NO_OPTIONS
-        if self._text.startswith("(", self.position):
+        if self.text.startswith("(", self.position):
             allowed = _OPTIONS[kind]
             if path == ("*",):
                 allowed = _STAR_OPTIONS if kind == "entities" else frozenset()
             given = self._options(allowed, depth)
-        texts, positions, items = given
-        options = self._typed(texts, positions)
-        levels = self._levels(texts, positions)
-        return ExpandItem(path, kind, options, items, levels, Positions(start, positions))
+        options = self._typed(given)
+        positions = Positions(start, given.positions)
+        return ExpandItem(path, kind, options, given.items, self._levels(given), positions)
 
     def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandKind]:
         if "@" in text:
-            raise faults.not_supported(f"the annotation `{text[:100]}`", start, EXPAND)
+            raise self.unsupported(f"The annotation {quoted(text)}", start)
         path = tuple(text.split("/"))
         if path[-1] == "$value":
-            raise faults.not_supported(f"the stream `{text[:100]}`", start, EXPAND)
+            raise self.unsupported(f"The stream {quoted(text)}", start)
         ends: dict[str, ExpandKind] = {"$ref": "ref", "$count": "count"}
         end = ends.get(path[-1])
         if end is not None:
             path = path[:-1]
         if any(name.startswith("$") for name in path) or (path == ("*",) and end == "count"):
-            raise faults.misused(
-                start, f"`{text[:100]}` is no path to related records. {_EXAMPLE}", EXPAND
-            )
+            raise self.misused(start, f"{quoted(text)} is not a navigation path", _EXAMPLE)
         return path, end or "entities"
 
-    def _options(self, allowed: frozenset[str], depth: int) -> _FoundOptions:
+    def _options(self, allowed: frozenset[str], depth: int) -> _ItemOptions:
         """The options in the parentheses that open at `position`."""
         opened = self.position
         self.position += 1
@@ -221,92 +221,82 @@ class _Reader:
         positions: dict[str, int] = {}
         items: tuple[ExpandItem, ...] = ()
         while True:
-            start = after_blanks(self._text, self.position)
+            start = self.skip_blanks()
             name = self._name(allowed)
             if name in texts:
-                message = f"{name} is given twice in one item. Write it once."
-                raise faults.misused(start, message, EXPAND)
+                raise given_twice(name, target=EXPAND, position=start)
             start = self.position
             if name == EXPAND:
                 items = self.items(depth + 1)
             else:
-                self._skip_text(_SEARCH_END if name == "$search" else _TEXT_END)
-            texts[name] = self._text[start : self.position].rstrip(" \t")
+                self._skip_value(_SEARCH_END if name == "$search" else _TEXT_END)
+            texts[name] = self.text[start : self.position].rstrip(" \t")
             positions[name] = start
-            if self._text.startswith(")", self.position):
+            if self.text.startswith(")", self.position):
                 self.position += 1
-                return _FoundOptions(texts, positions, items)
-            if not self._text.startswith(";", self.position):
-                remedy = f"The options opened at column {opened + 1} are separated by `;`."
-                raise faults.misplaced(self._text, self.position, "`;` or `)`", remedy, EXPAND)
+                return _ItemOptions(texts, positions, items)
+            if not self.text.startswith(";", self.position):
+                remedy = f"Separate the options opened at column {opened + 1} by `;`."
+                raise self.unexpected(self.position, "';' or ')'", remedy)
             self.position += 1
 
     def _name(self, allowed: frozenset[str]) -> str:
         """Step over the name of an option and its `=`."""
-        start = after_blanks(self._text, self.position)
-        found = _OPTION.match(self._text, self.position)
+        start = self.position
+        found = _OPTION.match(self.text, start)
         if found is None or not found[1]:
-            expected = "an option such as `$filter=`"
             remedy = _EXAMPLE if found is None else SHELL_HINT
-            raise faults.misplaced(self._text, start, expected, remedy, EXPAND)
+            raise self.unexpected(start, "an option such as '$filter='", remedy)
         written = found[1]
         if written.startswith("@"):
-            construct = f"the parameter alias {written[:60]} in parentheses"
-            raise faults.not_supported(construct, start, EXPAND)
+            construct = f"The parameter alias {quoted(written)} in parentheses"
+            raise self.unsupported(construct, start)
         name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
-            message = (
-                f"`{written[:60]}` is no option that this item takes. It takes: "
-                f"{', '.join(sorted(allowed)) or 'none'}."
-            )
-            raise faults.misused(start, message, EXPAND)
+            remedy = f"Use one of {', '.join(sorted(allowed))}." if allowed else "Remove it."
+            problem = f"{quoted(written)} is not an option of this item"
+            raise self.misused(start, problem, remedy)
         self.position = found.end()
         return name
 
-    def _skip_text(self, ends: re.Pattern[str]) -> None:
-        """Go to the end of the value at `position`: the `;` or `)` that it does not enclose."""
+    def _skip_value(self, ends: re.Pattern[str]) -> None:
+        """Step to the end of the value at `position`: a `;` or `)` outside of its brackets."""
         start, opened = self.position, 0
-        for found in ends.finditer(self._text, start):
+        for found in ends.finditer(self.text, start):
             mark = found[0]
             if mark in ("'", '"'):
-                message = f"the {mark} is not closed. Double a quote inside a text: 'O''Neil'."
-                raise faults.misused(found.start(), message, EXPAND)
+                remedy = "Close it, and double a quote inside a text: 'O''Neil'."
+                raise self.misused(found.start(), f"The quote {mark} is not closed", remedy)
             if not opened and mark in (";", ")"):
                 self.position = found.start()
                 break
             opened += (mark == "(") - (mark == ")")
         else:
-            self.position = len(self._text)
-        if not self._text[start : self.position].strip(" \t"):
-            expected = "the value of the option"
-            raise faults.misplaced(self._text, start, expected, _EXAMPLE, EXPAND)
+            self.position = len(self.text)
+        if not self.text[start : self.position].strip(" \t"):
+            raise self.unexpected(start, "the value of the option", _EXAMPLE)
 
-    def _typed(self, texts: Mapping[str, str], positions: Mapping[str, int]) -> QueryOptions:
-        """The options of an item, without `$levels`: it says how the item is repeated."""
+    def _typed(self, given: _ItemOptions) -> QueryOptions:
+        """The options of an item, without `$levels`, which repeats the item."""
         values: dict[str, object] = {}
         for name in _ORDER:
-            if name in texts:
+            text = given.texts.get(name)
+            if text is not None:
                 read = VALUE_READERS.get(name)
-                place = _place(name, positions[name])
-                values[name] = texts[name] if read is None else read(place, texts[name], EXPAND)
+                position = given.positions[name]
+                values[name] = text if read is None else read(name, text, EXPAND, position)
         return query_options(values, self._aliases)
 
-    def _levels(self, texts: Mapping[str, str], positions: Mapping[str, int]) -> Levels | None:
-        text = texts.get(_LEVELS)
+    def _levels(self, given: _ItemOptions) -> Levels | None:
+        text = given.texts.get(_LEVELS)
         if text is None:
             return None
         if text.lower() == "max":
             return "max"
-        position = positions[_LEVELS]
-        count = whole_number(_place(_LEVELS, position), text, EXPAND)
+        position = given.positions[_LEVELS]
         if text.startswith("0"):
-            message = f"$levels must be max or a number such as 1, but {text[:40]!r} was sent."
-            raise faults.misused(position, message, EXPAND)
-        return count
-
-    def _skip_blanks(self) -> None:
-        self.position = after_blanks(self._text, self.position)
-
-
-def _place(name: str, position: int) -> str:
-    return f"{EXPAND}: at column {position + 1}, {name}"
+            remedy = "Send max, or a number such as 1."
+            raise invalid_value(
+                _LEVELS, text, remedy, error=INVALID_URL, target=EXPAND, position=position
+            )
+        return whole_number(_LEVELS, text, EXPAND, position)

@@ -1,48 +1,180 @@
-"""The headers that operations heed (RFC 9110, RFC 7240, OData Protocol 4.01, section 8.2)."""
+"""Request headers (RFC 9110, RFC 7240, OData Protocol 4.01, section 8.2)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal, TypeVar
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, ISOLATION_NOT_SUPPORTED, Refusal
+from comptoir.errors import ISOLATION_NOT_SUPPORTED, NOT_ACCEPTABLE, Refusal
+from comptoir.messages import quoted
+from comptoir.refusals import invalid_value
 
 Headers = Mapping[bytes, bytes]
 """Lower-case names to values; repeated headers are joined by commas."""
 
+BLANKS = " \t"
+"""Optional whitespace around the parts of a header (RFC 9110, 5.6.3)."""
+
+CACHED_VALUES = 256
+"""Values of one header whose meaning is cached."""
+
+LONGEST_CACHED = 500
+"""The longest cached value, in bytes; clients send shorter ones."""
+
+MOST_PARTS = 500
+"""Elements and parameters of a header that are read."""
+
+JSON = "application/json"
+LEVELS = ("minimal", "none", "full")
+
+INTENT, TOKEN = "Data-Access-Intent", "Consistency-Token"
+
+_INTENT, _TOKEN = INTENT.lower().encode(), TOKEN.lower().encode()
+
+ACCESS = (_INTENT, _TOKEN)
+"""The headers of `Access`, as `Headers` has them."""
+
+MINIMAL = "minimal"
+REPRESENTATION = "representation"
+
+_QUALITY = re.compile(r"\d{1,4}(?:\.\d{0,20})?|\.\d{1,20}", re.ASCII)
+_QUOTED = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_PART = re.compile(rf'[^",;]*(?:{_QUOTED}[^",;]*)*', re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ENTITY_TAG = re.compile(rb'\s*(?:W/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*')
 _VERSION = re.compile(rb"(\d{1,3})\.(\d{1,3})")
-_SPOKEN = ((4, 0), (4, 1))
+_SUPPORTED_VERSIONS = ((4, 0), (4, 1))
 _OLD_VERSIONS = (
     (b"maxdataserviceversion", "MaxDataServiceVersion"),
     (b"dataserviceversion", "DataServiceVersion"),
 )
+_TOKEN_FORM = re.compile(rb"\s*([0-9a-f]{1,32})\.([0-9]{1,18})\s*")
+_SHORT_FORMATS: Mapping[str, str] = MappingProxyType(
+    {"json": JSON, "xml": "application/xml", "atom": "application/atom+xml"}
+)
+_JSON_PARAMETERS: Mapping[str, str] = MappingProxyType(
+    {
+        "charset": "charset",
+        "odata.metadata": "metadata",
+        "metadata": "metadata",
+        "odata.streaming": "streaming",
+        "streaming": "streaming",
+        "ieee754compatible": "ieee754",
+        "exponentialdecimals": "exponential",
+    }
+)
+"""Parameters of `application/json`; OData 4.01 omits `odata.`."""
+
+_ODATA = "odata."
+_COUNTED_DIGITS = 9
+
+T = TypeVar("T")
 
 
 def combined(pairs: Sequence[tuple[bytes, bytes]]) -> Headers:
-    """Headers as the server hands them over, repeated ones joined (RFC 9110, 5.2)."""
-    held = dict(pairs)
-    if len(held) == len(pairs):
-        return held
-    held.clear()
+    """The headers of a request; repeated ones are joined (RFC 9110, 5.2)."""
+    headers = dict(pairs)
+    if len(headers) == len(pairs):
+        return headers
+    headers.clear()
     for name, value in pairs:
-        held[name] = value if name not in held else held[name] + b", " + value
-    return held
+        headers[name] = value if name not in headers else headers[name] + b", " + value
+    return headers
+
+
+def lowered(word: str) -> str:
+    """A word in lower case if it is ASCII; others are not words of a protocol.
+
+    In Unicode, the Kelvin sign is a `k` in lower case.
+    """
+    return word.lower() if word.isascii() else word
+
+
+def cached(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """A reader of a header that caches the meaning of short values."""
+    remembered = lru_cache(CACHED_VALUES)(read)
+
+    def reading(text: bytes) -> T:
+        return remembered(text) if len(text) <= LONGEST_CACHED else read(text)
+
+    return reading
+
+
+class Element(msgspec.Struct, frozen=True):
+    """One element of a list, `name` or `name=value`, with its parameters.
+
+    Names are in lower case. Values are without quotes, and empty if there are none.
+    """
+
+    name: str
+    value: str
+    parameters: tuple[tuple[str, str], ...]
+
+
+def elements(text: str) -> list[Element]:
+    """The elements of a header that is a list (RFC 9110, 5.6), such as `a/b;c=d;q=0.5, "e, f"`.
+
+    Empty elements, text after an open quote, and parts beyond `MOST_PARTS` are ignored.
+    """
+    found: list[Element] = []
+    parts: list[tuple[str, str]] = []
+    position, end, left = 0, len(text), MOST_PARTS
+    while position <= end and left:
+        left -= 1
+        match = _PART.match(text, position)
+        position = position if match is None else match.end()
+        if position < end and text[position] == '"':
+            break
+        if match is not None:
+            parts.append(_pair(match[0]))
+        if position == end or text[position] == ",":
+            _close(parts, found)
+            parts = []
+        position += 1
+    return found
+
+
+def quality(element: Element) -> float:
+    """The quality of an element, from 0 to 1 (RFC 9110, 12.4.2); 1 by default."""
+    for name, value in element.parameters:
+        if name == "q" and _QUALITY.fullmatch(value):
+            return min(float(value), 1.0)
+    return 1.0
+
+
+def _close(parts: list[tuple[str, str]], found: list[Element]) -> None:
+    (name, value), *parameters = parts
+    if name:
+        found.append(Element(name, value, tuple(each for each in parameters if each[0])))
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, _, value = part.partition("=")
+    value = value.strip(BLANKS)
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        value = _ESCAPED.sub(r"\1", value[1:-1])
+    return lowered(name.strip(BLANKS)), value
 
 
 class EntityTags(msgspec.Struct, frozen=True):
-    """The tags of `If-Match` or `If-None-Match`, without their quotes; `any` is the form `*`."""
+    """The tags of `If-Match` or `If-None-Match`, without quotes; `any` is the form `*`."""
 
     any: bool
     opaque: frozenset[str]
 
     def hold(self, opaque: str) -> bool:
-        """Whether a record's tag is among them, by weak comparison (RFC 9110, 8.8.3.2)."""
+        """Whether a record's tag is among these, by weak comparison (RFC 9110, 8.8.3.2)."""
         return self.any or opaque in self.opaque
 
 
 def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
-    """Read `If-Match` or `If-None-Match`, None when not sent; `Refusal` (400) for nonsense."""
+    """The tags of `If-Match` or `If-None-Match`; None if the header is not sent.
+
+    Raises `Refusal` (400) for a malformed header.
+    """
     value = headers.get(name)
     if value is None:
         return None
@@ -62,16 +194,15 @@ def entity_tags(headers: Headers, name: bytes) -> EntityTags | None:
             break
         position += 1
     header = name.decode().title()
-    raise Refusal(
-        BAD_REQUEST,
-        f'{header} must be *, or entity tags such as W/"…" separated by commas. '
-        "Send the record's @odata.etag as it was received, quotes included.",
-        target=header,
+    remedy = (
+        'Send *, or entity tags such as W/"…" separated by commas. Send @odata.etag as it was '
+        "received, including the quotes."
     )
+    raise invalid_value(header, value.decode("latin-1"), remedy)
 
 
 def entity_tag(text: str) -> EntityTags | None:
-    """One tag as a text, such as the value of `@odata.etag`; None for a text that is not a tag."""
+    """The tag in a text such as the value of `@odata.etag`; None if it is malformed."""
     match = _ENTITY_TAG.fullmatch(text.encode())
     if match is None:
         return None
@@ -79,14 +210,14 @@ def entity_tag(text: str) -> EntityTags | None:
 
 
 def check_versions(headers: Headers) -> None:
-    """Raise `Refusal` (400) for a version of OData that the service does not speak.
+    """Raise `Refusal` (400) for a version of OData that the service does not support.
 
     `OData-Version` is 4.0 or 4.01, `OData-MaxVersion` 4.0 or later (OData Protocol 4.01, 8.1.5 and
-    8.2.7). A client of OData 2.0 or 3.0 names its version in other headers, and is told so.
+    8.2.7). Clients of OData 2.0 and 3.0 send their version in other headers.
     """
     version, highest = headers.get(b"odata-version"), headers.get(b"odata-maxversion")
-    if version is not None and version != b"4.0" and _version(version) not in _SPOKEN:
-        raise _unspoken("OData-Version", version)
+    if version is not None and version != b"4.0" and _version(version) not in _SUPPORTED_VERSIONS:
+        raise _unsupported_version("OData-Version", version)
     if highest is not None:
         if highest != b"4.0":
             _check_highest("OData-MaxVersion", highest)
@@ -100,49 +231,365 @@ def check_isolation(headers: Headers) -> None:
     """Raise `Refusal` (412) for a request that asks for a snapshot (OData Protocol 4.01, 8.2.6)."""
     for name in (b"isolation", b"odata-isolation"):
         if name in headers:
+            header, value = name.decode().title(), headers[name].decode("latin-1")
             raise Refusal(
                 ISOLATION_NOT_SUPPORTED,
-                f"The service does not support {name.decode().title()}: "
-                f"{headers[name].decode('latin-1')[:40]}. Nothing was done; send the request "
-                "without it.",
-                target=name.decode().title(),
+                f"{header} {quoted(value)} is not supported, and nothing was done",
+                "Send the request without the header.",
+                target=header,
             )
 
 
 def speaks_401(headers: Headers) -> bool | None:
-    """Whether `OData-MaxVersion` allows answers of 4.01; None when it is not sent.
+    """Whether `OData-MaxVersion` allows responses of 4.01; None if it is not sent.
 
-    Then the client leaves the version to the service (OData Protocol 4.01, 8.2.7).
+    Without it, the service chooses the version (OData Protocol 4.01, 8.2.7).
     """
     highest = headers.get(b"odata-maxversion")
     if highest is None:
         return None
-    held = _version(highest)
-    return held is not None and held >= _SPOKEN[1]
+    version = _version(highest)
+    return version is not None and version >= _SUPPORTED_VERSIONS[1]
 
 
 def _version(text: bytes) -> tuple[int, int] | None:
-    # a client's name may stand behind it, as in 4.0;NetFx
+    # the client's name may follow, as in 4.0;NetFx
     match = _VERSION.fullmatch(text.partition(b";")[0].strip())
     return None if match is None else (int(match[1]), int(match[2]))
 
 
-def _check_highest(target: str, sent: bytes) -> None:
-    held = _version(sent)
-    if held is None or held < _SPOKEN[0]:
-        raise _unspoken(target, sent)
+def _check_highest(header: str, sent: bytes) -> None:
+    version = _version(sent)
+    if version is None or version < _SUPPORTED_VERSIONS[0]:
+        raise _unsupported_version(header, sent)
 
 
-def _unspoken(target: str, sent: bytes) -> Refusal:
-    return Refusal(
-        BAD_REQUEST,
-        f"The service speaks OData 4.0 and 4.01, not {sent.decode('latin-1')[:20]!r}. Use a client "
-        "of OData 4, which sends OData-Version: 4.0 and OData-MaxVersion: 4.0 or 4.01, or leave "
-        "these headers out.",
-        target=target,
+def _unsupported_version(header: str, sent: bytes) -> Refusal:
+    remedy = (
+        "Use a client of OData 4, which sends OData-Version: 4.0 and OData-MaxVersion: 4.0 or "
+        "4.01, or omit these headers."
     )
+    return invalid_value(header, sent.decode("latin-1"), remedy)
 
 
 def names_protocol(headers: Headers) -> bool:
-    """Whether the request comes from an OData client: it names the protocol's version."""
+    """Whether an OData client sent the request: it names the protocol's version."""
     return b"odata-version" in headers or b"odata-maxversion" in headers
+
+
+class Format(msgspec.Struct, frozen=True, cache_hash=True):
+    """The form of JSON in a response.
+
+    `level` is the metadata level: minimal, none or full. `ieee754` writes Edm.Decimal and Edm.Int64
+    as texts. `media_type` is the `Content-Type` of the response.
+    """
+
+    level: str = LEVELS[0]
+    ieee754: bool = False
+    media_type: bytes = b"application/json;odata.metadata=minimal"
+
+
+DEFAULT = Format()
+
+
+def response_format(headers: Headers, option: str | None = None) -> Format:
+    """The format that `$format` (`option`, decoded) or else `Accept` asks for.
+
+    Of several formats, the first with the highest quality (OData Protocol 4.01, 8.2.1 to 8.2.3 and
+    11.2.12; RFC 9110, 12.5.1). Raises `Refusal` (406) if the service has none of them.
+    """
+    if b"accept-charset" in headers:
+        _check_charset(headers[b"accept-charset"])
+    if option is not None:
+        ranges = elements(_media_type_of(option))
+        found = _format(ranges[0]) if len(ranges) == 1 and ranges[0].name == JSON else None
+        if found is None:
+            raise _not_acceptable("$format", option)
+        return found
+    accept = headers.get(b"accept")
+    return DEFAULT if accept is None else _accepted(accept)
+
+
+def preferred_media_type(
+    headers: Headers, offered: Sequence[str], option: str | None = None
+) -> str:
+    """The client's preferred media type of those that a resource has.
+
+    Of equally preferred types, the first in `offered`; `option` is `$format`, decoded. Raises
+    `Refusal` (406) if the client accepts none of them.
+    """
+    if option is None:
+        ranges = elements(headers.get(b"accept", b"").decode("latin-1"))
+    else:
+        ranges = elements(_media_type_of(option))
+    if not ranges and option is None:
+        return offered[0]
+    best = max(offered, key=lambda each: _quality_of(each, ranges))
+    if not _quality_of(best, ranges):
+        target = "Accept" if option is None else "$format"
+        problem = f"The resource has none of the formats in {target}"
+        raise Refusal(NOT_ACCEPTABLE, problem, f"Accept {' or '.join(offered)}.", target=target)
+    return best
+
+
+def _quality_of(offered: str, ranges: Sequence[Element]) -> float:
+    """The quality that the most specific range gives to a media type."""
+    for name in (offered, f"{offered.partition('/')[0]}/*", "*/*"):
+        qualities = [quality(each) for each in ranges if each.name == name]
+        if qualities:
+            return max(qualities)
+    return 0.0
+
+
+@cached
+def _accepted(accept: bytes) -> Format:
+    ranges = elements(accept.decode("latin-1"))
+    if not ranges:
+        return DEFAULT
+    qualities: dict[Format, float] = {}
+    for each in ranges:
+        found = _format(each) if each.name == JSON else None
+        if found is not None:
+            qualities.setdefault(found, quality(each))
+    wild = [each for each in ranges if each.name in ("*/*", "application/*")]
+    if wild:
+        qualities.setdefault(DEFAULT, _quality_of(JSON, wild))
+    best = max(qualities, key=qualities.__getitem__, default=None)
+    if best is None or not qualities[best]:
+        raise _not_acceptable("Accept", accept.decode("latin-1"))
+    return best
+
+
+def _media_type_of(option: str) -> str:
+    return _SHORT_FORMATS.get(option.strip().lower(), option)
+
+
+def _format(element: Element) -> Format | None:
+    """The format of a range of JSON; None if a parameter is unknown."""
+    asked = json_parameters(element)
+    if asked.unknown:
+        return None
+    written = f"{JSON};odata.metadata={asked.level}"
+    if asked.streaming:
+        written += ";odata.streaming=true"
+    if asked.ieee754:
+        written += ";IEEE754Compatible=true"
+    if asked.charset:
+        written += ";charset=utf-8"
+    return Format(asked.level, asked.ieee754, written.encode())
+
+
+def _not_acceptable(target: str, sent: str) -> Refusal:
+    remedy = (
+        "Accept application/json, with the parameters odata.metadata (minimal, none, full), "
+        "odata.streaming, IEEE754Compatible and charset=utf-8."
+    )
+    return invalid_value(target, sent, remedy, error=NOT_ACCEPTABLE)
+
+
+@cached
+def _check_charset(accepted: bytes) -> None:
+    found = {each.name: quality(each) for each in elements(accepted.decode("latin-1"))}
+    if found and not found.get("utf-8", found.get("*", 0.0)):
+        problem = "Responses are in UTF-8, which Accept-Charset excludes"
+        remedy = "Add utf-8, or omit Accept-Charset."
+        raise Refusal(NOT_ACCEPTABLE, problem, remedy, target="Accept-Charset")
+
+
+class JsonParameters(msgspec.Struct, frozen=True):
+    """The parameters of a JSON media type (OData JSON Format 4.01, section 3).
+
+    `charset` is whether UTF-8 is named; `unknown` is the first unknown parameter or value.
+    """
+
+    level: str = LEVELS[0]
+    streaming: bool = False
+    ieee754: bool = False
+    charset: bool = False
+    unknown: str = ""
+
+
+def json_parameters(element: Element, *, lenient: bool = False) -> JsonParameters:
+    """The parameters of `application/json`, up to the quality if there is one.
+
+    `lenient` ignores unknown parameters.
+    """
+    found: dict[str, str] = {}
+    for name, value in element.parameters:
+        known, text = _JSON_PARAMETERS.get(name), value.lower()
+        if known is None and lenient:
+            continue
+        if name == "q":
+            break
+        if known == "metadata":
+            fits = text in LEVELS
+        elif known == "charset":
+            fits = text in ("utf-8", "utf8")
+        else:
+            fits = text in ("true", "false")
+        if known is None or not fits:
+            return JsonParameters(unknown=f"{name}={value}")
+        found[known] = text
+    return JsonParameters(
+        level=found.get("metadata", LEVELS[0]),
+        streaming=found.get("streaming") == "true",
+        ieee754=found.get("ieee754") == "true",
+        charset="charset" in found,
+    )
+
+
+Intent = Literal["readonly", "readwrite"]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """The state of a company after the change with a number, which a token names."""
+
+    incarnation: str
+    number: int
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How current reads must be: whether a replica may serve them, and what they must show.
+
+    `Data-Access-Intent` is Business Central's. `Consistency-Token` is this service's own: every
+    response to a write has one, and a read that sends it back sees that write.
+    """
+
+    intent: Intent | None
+    seen: Seen | None
+
+    @property
+    def may_lag(self) -> bool:
+        """Whether a replica that has the required changes may serve a read."""
+        if self.intent is None:
+            return self.seen is not None
+        return self.intent == "readonly"
+
+    def is_of(self, incarnation: str) -> bool:
+        """Whether the token, if there is one, is of this incarnation of a company."""
+        return self.seen is None or self.seen.incarnation == incarnation
+
+
+def access(headers: Headers) -> Access | None:
+    """The access that the headers ask for; None if neither is sent.
+
+    Raises `Refusal` (400) for a malformed header.
+    """
+    intent, token = headers.get(_INTENT), headers.get(_TOKEN)
+    if intent is None and token is None:
+        return None
+    return Access(
+        None if intent is None else _intent(intent), None if token is None else _seen(token)
+    )
+
+
+def _intent(sent: bytes) -> Intent:
+    match sent.strip().lower():
+        case b"readonly":
+            return "readonly"
+        case b"readwrite":
+            return "readwrite"
+    raise invalid_value(INTENT, sent.decode("latin-1"), "Send ReadOnly or ReadWrite.")
+
+
+def _seen(sent: bytes) -> Seen:
+    match = _TOKEN_FORM.fullmatch(sent)
+    if match is None:
+        remedy = (
+            "Send the token of a response to a write as it was received, or omit the header to "
+            "read from the primary database."
+        )
+        raise invalid_value(TOKEN, sent.decode("latin-1"), remedy)
+    return Seen(match[1].decode(), int(match[2]))
+
+
+class Preferences(msgspec.Struct, frozen=True):
+    """The supported preferences of a request (RFC 7240; OData Protocol 4.01, 8.2.8).
+
+    `returns` is `minimal` or `representation`; `max_page_size` is in records, at least 1;
+    `prefixed` has the names that were sent in the form of OData 4.0, with `odata.`.
+    """
+
+    returns: str | None = None
+    max_page_size: int | None = None
+    track_changes: bool = False
+    continue_on_error: bool | None = None
+    prefixed: frozenset[str] = frozenset()
+
+    def applied(
+        self,
+        *,
+        page_size: int | None = None,
+        returns: bool = False,
+        track_changes: bool = False,
+        continue_on_error: bool = False,
+    ) -> bytes:
+        """The value of `Preference-Applied`, empty if nothing was applied.
+
+        `page_size` is the applied limit of a page; the others are whether the preference was
+        applied. A preference that was not sent is omitted.
+        """
+        names: list[str] = []
+        if returns and self.returns is not None:
+            names.append(f"return={self.returns}")
+        if page_size is not None and self.max_page_size is not None:
+            names.append(f"{self._as_sent('maxpagesize')}={page_size}")
+        if track_changes and self.track_changes:
+            names.append(self._as_sent("track-changes"))
+        if continue_on_error and self.continue_on_error is not None:
+            value = "" if self.continue_on_error else "=false"
+            names.append(self._as_sent("continue-on-error") + value)
+        return ", ".join(names).encode()
+
+    def _as_sent(self, name: str) -> str:
+        return _ODATA + name if name in self.prefixed else name
+
+
+NO_PREFERENCES = Preferences()
+
+
+def preferences(headers: Headers) -> Preferences:
+    """The preferences of the header `Prefer`; none if it is not sent."""
+    prefer = headers.get(b"prefer")
+    return NO_PREFERENCES if prefer is None else parse_preferences(prefer)
+
+
+@cached
+def parse_preferences(prefer: bytes) -> Preferences:
+    """The preferences of a `Prefer` header; the first of two equal ones counts (RFC 7240, 2).
+
+    The name of OData 4.01 takes precedence over the one with `odata.` (Protocol 4.01, 8.2.8).
+    """
+    given: dict[str, str] = {}
+    for element in elements(prefer.decode("latin-1")):
+        given.setdefault(element.name, element.value)
+    prefixed = frozenset(
+        name.removeprefix(_ODATA)
+        for name in given
+        if name.startswith(_ODATA) and name.removeprefix(_ODATA) not in given
+    )
+    named = given | {name: given[_ODATA + name] for name in prefixed}
+    return Preferences(
+        returns=_one_of(named, "return", MINIMAL, REPRESENTATION),
+        max_page_size=_whole(named.get("maxpagesize", "")) or None,
+        track_changes="track-changes" in named,
+        continue_on_error=_flag(named, "continue-on-error"),
+        prefixed=prefixed,
+    )
+
+
+def _one_of(named: Mapping[str, str], name: str, *values: str) -> str | None:
+    value = named.get(name, "").lower()
+    return value if value in values else None
+
+
+def _flag(named: Mapping[str, str], name: str) -> bool | None:
+    if name not in named:
+        return None
+    return {"": True, "true": True, "false": False}.get(named[name].lower())
+
+
+def _whole(text: str) -> int | None:
+    if not (text.isascii() and text.isdigit()):
+        return None
+    return int(text) if len(text) <= _COUNTED_DIGITS else 10**_COUNTED_DIGITS

@@ -1,4 +1,4 @@
-"""System query options (OData URL Conventions 4.01, section 5.1): names to texts."""
+"""System query options (OData URL Conventions 4.01, section 5.1) and parameter aliases."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,10 +7,10 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
-from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.messages import suggestion
-from comptoir.request.numbers import truth, whole_number
-from comptoir.request.words import lowered
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.messages import quoted
+from comptoir.refusals import given_twice, invalid_value, misused, unknown_name, unsupported
+from comptoir.request.headers import lowered
 
 RESERVED = frozenset(
     {
@@ -37,16 +37,21 @@ RESERVED = frozenset(
 SHELL_HINT = (
     "A shell may have removed the name: put the URL in single quotes, or write `\\$filter`."
 )
-"""What to do about an option without a name: in double quotes a shell replaces `$filter`."""
+"""The remedy for an option without a name: in double quotes a shell replaces `$filter`."""
+
+LARGEST = 2**53
+"""The value of any larger number, since tables have fewer records."""
+
+_EXACT_DIGITS = 16
 
 _ALIAS = re.compile(r"@([^\W\d]\w*)")
 
 
 class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
-    """The system options of a request, as texts; None where one is not given.
+    """The decoded system options of a request; None for those that are not given.
 
-    `aliases` are the parameter aliases, as pairs of a name without the `@` and a text, and `given`
-    the names of the system options that are given; both in their order. `query_options` makes it.
+    `aliases` are the parameter aliases, as pairs of a name without the `@` and a text. `given` has
+    the names of the given system options. Both keep the order of the request.
     """
 
     filter: str | None = None
@@ -69,53 +74,69 @@ class QueryOptions(msgspec.Struct, frozen=True, rename="${}".format):
 
 NO_OPTIONS = QueryOptions()
 
-NAMES_KEPT = 256
-"""How many names of options are kept with what they mean."""
+CACHED_NAMES = 256
+"""Option names whose meaning is cached."""
 
-QUERIES_KEPT = 1_000
-"""How many parsed query strings are kept, for those who ask again."""
+CACHED_QUERIES = 1_000
+"""Query strings whose parsed options are cached."""
 
 LONG = 4_000
-"""How many characters a query string has that is long."""
+"""Characters from which a query string is long."""
 
-LONG_QUERIES_KEPT = 100
-"""How many long ones are kept."""
-
-
-def _misplaced_levels(name: str, text: str, target: str) -> int:
-    raise Refusal(
-        INVALID_URL,
-        f"{name} belongs in the parentheses of an item of $expand: "
-        f"$expand=company({name}={text[:20]}).",
-        target=target,
-    )
+CACHED_LONG_QUERIES = 100
+"""Long query strings whose parsed options are cached."""
 
 
-def _unsupported(name: str, text: str, target: str) -> int:
-    raise Refusal(
-        NOT_IMPLEMENTED,
-        f"The query option {name}={text[:20]} is not supported. Ask without it.",
-        target=target,
-    )
+def whole_number(name: str, text: str, target: str, position: int | None = None) -> int:
+    """The number in `text`, at most `LARGEST`; spaces around it are ignored.
+
+    Raises `Refusal` (400) for other texts; `name` is the option, `position` its offset in `target`.
+    """
+    digits = text.strip(" \t")
+    if not (digits.isascii() and digits.isdigit()):
+        raise _invalid(name, text, "Send a non-negative integer.", target, position)
+    # a number of more digits means all records, and need not be computed
+    digits = digits.lstrip("0")
+    return min(int(digits or "0"), LARGEST) if len(digits) <= _EXACT_DIGITS else LARGEST
 
 
-VALUE_READERS: Mapping[str, Callable[[str, str, str], int | bool]] = {
-    "$count": truth,
+def _boolean(name: str, text: str, target: str, position: int | None = None) -> bool:
+    word = text.strip(" \t").lower()
+    if word not in ("true", "false"):
+        raise _invalid(name, text, "Send true or false.", target, position)
+    return word == "true"
+
+
+def _misplaced_levels(name: str, text: str, target: str, _: int | None = None) -> int:
+    remedy = f"Put it into an item: $expand=company({name}={text[:20]})."
+    raise Refusal(INVALID_URL, f"{name} applies only within $expand", remedy, target=target)
+
+
+def _unsupported(name: str, _text: str, target: str, position: int | None = None) -> int:
+    raise unsupported(name, target, position)
+
+
+def _invalid(name: str, text: str, remedy: str, target: str, position: int | None) -> Refusal:
+    return invalid_value(name, text, remedy, error=INVALID_URL, target=target, position=position)
+
+
+VALUE_READERS: Mapping[str, Callable[[str, str, str, int | None], int | bool]] = {
+    "$count": _boolean,
     "$index": _unsupported,
     "$levels": _misplaced_levels,
     "$schemaversion": _unsupported,
     "$skip": whole_number,
     "$top": whole_number,
 }
-"""Readers of the options whose value is not a text. Each takes a name, a text and a target."""
+"""Readers of the options that are not texts; they take the arguments of `whole_number`."""
 
 
 def parse_options(query: str) -> QueryOptions:
-    """Read the system options and aliases of a query string; `+` is a blank.
+    """The system options and aliases of a query string, in which `+` is a space.
 
-    Names of system options are taken with or without `$` and in any case; options of other names
-    are ignored. Raises `Refusal`: 400 for an option that is unknown, repeated, empty or malformed,
-    501 for one that is not supported. Nothing between two `&` is not an option.
+    Names of system options may lack the `$`, and their case does not matter. Other options are
+    ignored, and so are empty ones (`&&`). Raises `Refusal`: 400 for an option that is unknown,
+    repeated, without a value or malformed, 501 for one that is not supported.
     """
     if not query:
         return NO_OPTIONS
@@ -132,27 +153,25 @@ def _parse(query: str) -> QueryOptions:
         name = system_name(raw_name)
         if name is None:
             if "@" in raw_name or "%40" in raw_name:
-                _take_alias(aliases, _decoded(raw_name), raw_value)
+                _add_alias(aliases, _decoded(raw_name), raw_value)
             continue
         if name in held:
-            raise Refusal(INVALID_URL, f"The query option {name} is given twice.", target=name)
+            raise given_twice(name)
         if name == "$search" and ";" in raw_value:
             _refuse_semicolons(raw_value)
         text = _decoded(raw_value)
         read = VALUE_READERS.get(name)
         if read is not None:
-            held[name] = read(name, text, name)
+            held[name] = read(name, text, name, None)
         elif text:
             held[name] = text
         else:
-            raise Refusal(
-                INVALID_URL, f"{name} is empty. Give it a value, or leave it out.", target=name
-            )
+            raise _empty(name)
     return query_options(held, tuple(aliases.items()))
 
 
-_parsed = lru_cache(QUERIES_KEPT)(_parse)
-_parsed_long = lru_cache(LONG_QUERIES_KEPT)(_parse)
+_parsed = lru_cache(CACHED_QUERIES)(_parse)
+_parsed_long = lru_cache(CACHED_LONG_QUERIES)(_parse)
 
 
 _PHRASE_OR_SEMICOLON = re.compile(
@@ -164,29 +183,25 @@ _PHRASE_OR_SEMICOLON = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""A phrase of a search, percent-encoded and perhaps not closed, or a semicolon outside one."""
+"""A percent-encoded phrase of a search, closed or not, or a semicolon outside of phrases."""
 
 
 def _refuse_semicolons(search: str) -> None:
     """Raise `Refusal` (400) for a semicolon that is neither encoded nor in a phrase.
 
-    OData's ABNF keeps it out of words, since it separates the options within `$expand`.
+    OData's ABNF excludes it from words, since it separates the options within `$expand`.
     """
     for found in _PHRASE_OR_SEMICOLON.finditer(search):
         if found[0] == ";":
-            column = len(_decoded(search[: found.start()])) + 1
-            raise Refusal(
-                INVALID_URL,
-                f"$search: the `;` at column {column} is not part of a word. Write it as %3B, or "
-                "put the words in double quotes.",
-                target="$search",
-            )
+            position = len(_decoded(search[: found.start()]))
+            remedy = "Write it as %3B, or put the words in double quotes."
+            raise misused("$search", position, "';' cannot be part of a word", remedy)
 
 
 def query_options(
     held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
 ) -> QueryOptions:
-    """The options with these values, by their names with the `$`."""
+    """The options with these values, which have the option's name with the `$` as key."""
     if not held and not aliases:
         return NO_OPTIONS
     content = {**held, "$given": tuple(held)}
@@ -195,27 +210,24 @@ def query_options(
     return msgspec.convert(content, QueryOptions)
 
 
-@lru_cache(NAMES_KEPT)
+@lru_cache(CACHED_NAMES)
 def system_name(name: str) -> str | None:
-    """The system option that a percent-encoded name means, None for an option of another kind.
+    """The system option that a percent-encoded name means; None for a custom option.
 
     Raises `Refusal` (400) for an unknown name that begins with `$`, and for an empty one.
     """
     name = _decoded(name)
-    # blanks of all kinds: an option that is not known by its name is ignored
+    # also spaces beyond ASCII, since an unknown name is ignored silently
     word = lowered(name.strip())
     if not word:
-        raise Refusal(INVALID_URL, f"A query option has no name before its `=`. {SHELL_HINT}")
+        raise Refusal(INVALID_URL, "A query option has no name before its `=`", SHELL_HINT)
     dollared = word if word.startswith("$") else f"${word}"
     if dollared in RESERVED:
         return dollared
     if word.startswith("$"):
-        raise Refusal(
-            INVALID_URL,
-            f"The query option {name[:40]!r} is unknown: OData reserves names that begin with $. "
-            f"{suggestion(name, sorted(RESERVED))}".rstrip(),
-            target=name[:40],
-        )
+        remedy = "Remove it, or give a custom option a name without $."
+        known = sorted(RESERVED)
+        raise unknown_name("OData", "query option", name, known, name[:40], remedy=remedy)
     return None
 
 
@@ -223,14 +235,14 @@ _TOKENS = frozenset({"$deltatoken", "$skiptoken"})
 
 
 def continued(query: str, *tokens: tuple[str, str]) -> str:
-    """The query string that asks the same, further on: with tokens in place of those it has."""
+    """The query string of a following page: `query` with its tokens replaced by others."""
     parts = [part for part in query.split("&") if part]
     kept = [part for part in parts if system_name(part.partition("=")[0]) not in _TOKENS]
     return "&".join([*kept, *(f"{name}={token}" for name, token in tokens)])
 
 
 def query_string(options: QueryOptions) -> str:
-    """The query string that gives these options."""
+    """The query string that `parse_options` reads as these options."""
     held: list[tuple[str, str]] = []
     for name in options.given:
         value: object = getattr(options, name[1:])
@@ -239,27 +251,25 @@ def query_string(options: QueryOptions) -> str:
     return "&".join([f"{name}={quote(text, safe='')}" for name, text in held])
 
 
-def _take_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
+def _add_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
     found = _ALIAS.fullmatch(name.strip())
     if found is None:
         if not name.lstrip().startswith("@"):
             return
-        raise Refusal(
-            INVALID_URL,
-            f"{name[:40]!r} is no parameter alias: behind the @ stands a name.",
-            target=name[:40],
-        )
+        remedy = "Write a name after the @, such as @p."
+        problem = f"{quoted(name)} is not a parameter alias"
+        raise Refusal(INVALID_URL, problem, remedy, target=name[:40])
     alias = f"@{found[1][:60]}"
     if found[1] in aliases:
-        raise Refusal(INVALID_URL, f"The parameter alias {alias} is given twice.", target=alias)
+        raise given_twice(alias)
     text = _decoded(raw_value)
     if not text.strip():
-        raise Refusal(
-            INVALID_URL,
-            f"The parameter alias {alias} is empty. Give it a value, such as {alias}='A'.",
-            target=alias,
-        )
+        raise _empty(alias)
     aliases[found[1]] = text
+
+
+def _empty(name: str) -> Refusal:
+    return Refusal(INVALID_URL, f"{name} is empty", "Give it a value, or remove it.", target=name)
 
 
 def _decoded(text: str) -> str:
@@ -271,9 +281,8 @@ def _decoded(text: str) -> str:
         if "%" not in text:
             return text
     try:
-        # a server hands over bytes as Latin-1; those that a client did not encode are UTF-8 too
+        # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
     except UnicodeError:
-        raise Refusal(
-            INVALID_URL, f"The percent-encoding of {text[:40]!r} in the query is not UTF-8."
-        ) from None
+        problem = f"The percent-encoding of {quoted(text)} in the query is not UTF-8"
+        raise Refusal(INVALID_URL, problem, "Encode the text as UTF-8.") from None

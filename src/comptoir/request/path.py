@@ -7,24 +7,24 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from comptoir.errors import INVALID_URL, Refusal
+from comptoir.messages import quoted
 
 _SEGMENT = re.compile(r"([$A-Za-z_][\w.]*)(?:\((.*)\))?", re.ASCII | re.DOTALL)
 _KEY_PART = re.compile(
     r"(?:([A-Za-z_]\w*)=)?(?:'([^']*(?:''[^']*)*)'(?!')|(@[^\W\d]\w*|[^'@,=()\s]+))(, *|\Z)"
 )
 _WITHOUT_KEY = frozenset({"$crossjoin", "$filter"})
-_UNCLOSED = "a quote is not closed; inside a text it is doubled, ('O''Neil')"
+_CLOSE_QUOTE = "Close the quote, and double a quote inside a text: ('O''Neil')."
 _SLASH_OR_QUOTE = re.compile("/|'|%27")
 
-SEGMENTS_KEPT = 4_096
-"""How many parsed segments are kept: paths begin alike, and records are asked for again."""
+CACHED_SEGMENTS = 4_096
+"""Cached segments: many paths have the same beginning, and records are read repeatedly."""
 
-LONGEST_KEPT = 200
-"""The longest segment that is kept, in characters: few keys are longer."""
-
+LONGEST_CACHED = 200
+"""The longest cached segment, in characters; few keys are longer."""
 
 MOST_PARTS = 20
-"""The most values of a key: no kind has as many."""
+"""Values of a key; the key of an entity type has fewer."""
 
 
 class KeyPart(msgspec.Struct, frozen=True):
@@ -36,15 +36,15 @@ class KeyPart(msgspec.Struct, frozen=True):
 
     @property
     def alias(self) -> str | None:
-        """The parameter alias that stands for the value, without its `@`; None for a value."""
+        """The name of the parameter alias, without its `@`; None if the part is a value."""
         return self.text[1:] if self.text.startswith("@") and not self.quoted else None
 
 
 class Segment(msgspec.Struct, frozen=True):
     """One segment of a path: a name and, in parentheses, the parts of a key.
 
-    `expression` is what stands in the parentheses of `$filter(…)` or `$crossjoin(…)` instead. The
-    call of a function without arguments has a key of no parts.
+    `$filter(…)` and `$crossjoin(…)` have an `expression` instead of a key. The call of a function
+    without arguments has an empty key.
     """
 
     name: str
@@ -53,21 +53,23 @@ class Segment(msgspec.Struct, frozen=True):
 
 
 def parse_path(path: str) -> tuple[Segment, ...]:
-    """Split a percent-encoded path into its segments; a slash at the end says nothing.
+    """The segments of a percent-encoded path; a slash at the end is ignored.
 
-    A slash within a quoted key is part of the key even when it is not encoded, since nothing else
-    could be meant. Raises `Refusal` (400) for what is no resource path.
+    A slash in a quoted key is part of the key even if it is not encoded. Raises `Refusal` (400)
+    for a malformed path.
     """
     path = path.removeprefix("/")
     if not path:
         return ()
     path = path.removesuffix("/")
     texts = _split(path) if "'" in path or "%27" in path else path.split("/")
-    return tuple([_kept(text) if len(text) <= LONGEST_KEPT else _segment(text) for text in texts])
+    return tuple(
+        [_cached(text) if len(text) <= LONGEST_CACHED else _segment(text) for text in texts]
+    )
 
 
 def _split(path: str) -> list[str]:
-    """The path cut at the slashes outside quotes; a quote that stands twice opens and closes."""
+    """The path split at the slashes outside quotes; a doubled quote closes and opens."""
     texts: list[str] = []
     start, quoted = 0, False
     for found in _SLASH_OR_QUOTE.finditer(path):
@@ -83,7 +85,7 @@ def _segment(text: str) -> Segment:
     decoded = _decoded(text)
     match = _SEGMENT.fullmatch(decoded)
     if match is None:
-        raise _malformed(decoded, _no_segment(decoded))
+        raise _malformed(decoded, _segment_remedy(decoded))
     name, predicate = match.groups()
     if predicate is None:
         return Segment(name, None)
@@ -94,34 +96,36 @@ def _segment(text: str) -> Segment:
     return Segment(name, _key(decoded, predicate))
 
 
-_kept = lru_cache(SEGMENTS_KEPT)(_segment)
+_cached = lru_cache(CACHED_SEGMENTS)(_segment)
 
 
 def _decoded(text: str) -> str:
     try:
-        # a server hands over bytes as Latin-1; those that a client did not encode are UTF-8 too
+        # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         text = unquote_to_bytes(text.encode("latin-1")).decode()
     except UnicodeError:
-        raise _malformed(text, "its percent-encoding is not UTF-8") from None
+        raise _malformed(text, "Percent-encode it as UTF-8.", "is not UTF-8") from None
     if "\0" in text:
-        raise _malformed(text, "it holds NUL")
+        raise _malformed(text, "Remove it.", "contains NUL")
     return text
 
 
-def _no_segment(text: str) -> str:
+def _segment_remedy(text: str) -> str:
     if not text:
-        return "there is nothing between two slashes"
+        return "Remove one of two adjacent slashes."
     if text in (".", ".."):
-        return "name the resource from the service root on"
-    return _UNCLOSED if text.count("'") % 2 else "a segment is a name, or a name and a key in ()"
-
-
-def _no_key(text: str) -> str:
+        return "Write the path from the service root."
     if text.count("'") % 2:
-        return _UNCLOSED
+        return _CLOSE_QUOTE
+    return "Write a name, or a name and a key in parentheses."
+
+
+def _key_remedy(text: str) -> str:
+    if text.count("'") % 2:
+        return _CLOSE_QUOTE
     return (
-        "a key is a Guid, a number or a text in single quotes; several are named and separated by "
-        "commas, (a='1',b='2')"
+        "Write a key as a Guid, a number or a text in single quotes; name several values and "
+        "separate them by commas: (a='1',b='2')."
     )
 
 
@@ -131,10 +135,10 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
     is_last = False
     while not is_last:
         if len(parts) == MOST_PARTS:
-            raise _malformed(segment, f"a key has up to {MOST_PARTS} parts")
+            raise _malformed(segment, f"A key has up to {MOST_PARTS} parts.")
         match = _KEY_PART.match(predicate, position)
         if match is None:
-            raise _malformed(segment, _no_key(segment))
+            raise _malformed(segment, _key_remedy(segment))
         name, quoted, plain, comma = match.groups()
         if quoted is None:
             parts.append(KeyPart(name, plain, quoted=False))
@@ -144,9 +148,9 @@ def _key(segment: str, predicate: str) -> tuple[KeyPart, ...]:
         is_last = not comma
     names = [part.name for part in parts]
     if len(parts) > 1 and (None in names or len(set(names)) < len(names)):
-        raise _malformed(segment, "the parts of a key have names, each its own: (a='1',b='2')")
+        raise _malformed(segment, "Give each part of the key its own name: (a='1',b='2').")
     return tuple(parts)
 
 
-def _malformed(segment: str, rule: str) -> Refusal:
-    return Refusal(INVALID_URL, f"The path segment {segment[:80]!r} is malformed: {rule}.")
+def _malformed(segment: str, remedy: str, problem: str = "is malformed") -> Refusal:
+    return Refusal(INVALID_URL, f"The path segment {quoted(segment)} {problem}", remedy)

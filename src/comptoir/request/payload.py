@@ -1,4 +1,4 @@
-"""JSON bodies: bytes to an object of properties (OData JSON Format 4.01, section 4.5)."""
+"""Bodies of writes: a JSON object of properties (OData JSON Format 4.01, section 4.5)."""
 
 import json
 from decimal import Decimal, InvalidOperation
@@ -6,46 +6,83 @@ from typing import cast
 
 import msgspec
 
-from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, Refusal
-from comptoir.jsonvalue import Json, json_kind
-from comptoir.request.headers import EntityTags, entity_tag
+from comptoir.errors import BAD_REQUEST, NOT_IMPLEMENTED, UNSUPPORTED_MEDIA_TYPE, Refusal
+from comptoir.jsonvalue import Json, json_type
+from comptoir.messages import quoted
+from comptoir.refusals import given_twice, invalid_value
+from comptoir.request.headers import (
+    JSON,
+    EntityTags,
+    Headers,
+    cached,
+    elements,
+    entity_tag,
+    json_parameters,
+)
 
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
-_CHANGE_MEANING = ("bind", "removed", "delta", "deltalink")
+_WRITE_ANNOTATIONS = ("bind", "removed", "delta", "deltalink")
+"""Annotations that change the meaning of a write."""
+
 _UNSUPPORTED = ("bind", "delta")
-"""What OData has in the body of a write, when it stands behind the name of a property."""
+"""Those that OData allows after the name of a property."""
 
 _TAGS = ("@odata.etag", "@etag")
-"""The tag of a record within it, as 4.0 and as 4.01 name it."""
+"""The tag of a record in its JSON, as OData 4.0 and 4.01 name it."""
 
 _ENDS_OF_NAMES = (b'":', b" :", b"\t:", b"\n:", b"\r:")
-"""What stands before the value of each member of an object, and elsewhere within texts alone."""
+"""Bytes before the value of each member of an object; elsewhere they occur only in texts."""
+
+
+def require_json(headers: Headers) -> bool:
+    """Raise `Refusal` (415) unless the body is declared as JSON in UTF-8.
+
+    Returns whether it is `IEEE754Compatible`: its decimals may be strings.
+    """
+    declared = headers.get(b"content-type", b"")
+    return False if declared == b"application/json" else _declared(declared)
+
+
+@cached
+def _declared(content_type: bytes) -> bool:
+    text = content_type.decode("latin-1")
+    media = elements(text)
+    if len(media) != 1 or media[0].name != JSON:
+        raise _wrong_type(text)
+    # an unknown parameter does not change how a body is read
+    parameters = json_parameters(media[0], lenient=True)
+    if parameters.unknown:
+        raise _wrong_type(parameters.unknown)
+    return parameters.ieee754
+
+
+def _wrong_type(sent: str) -> Refusal:
+    remedy = "Send a body in UTF-8, with Content-Type: application/json."
+    return invalid_value("Content-Type", sent, remedy, error=UNSUPPORTED_MEDIA_TYPE)
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
-    """Read a body that must be one JSON object; control information is left out.
+    """The properties of a body that must be one JSON object, without control information.
 
-    Numbers with a fraction or an exponent come as exact `Decimal`. Raises `Refusal` (400) that
-    names the byte at which the JSON breaks, for a name that comes twice, and (501 where OData has
-    it) for control information that would change what the operation means.
+    Numbers with a fraction or an exponent are exact `Decimal`. Raises `Refusal`: 400 for malformed
+    JSON and for a name that is given twice, 400 or 501 for control information that would change
+    the meaning of the operation.
     """
     value = _decoded(body)
     if not isinstance(value, dict):
-        raise Refusal(
-            BAD_REQUEST,
-            'The body must be a JSON object such as {"displayName": "…"}, '
-            f"but {json_kind(value)} was sent.",
-        )
+        remedy = 'Send an object such as {"displayName": "…"}.'
+        raise Refusal(BAD_REQUEST, f"The body is {json_type(value)}, not a JSON object", remedy)
     if body.count(b":") != len(value) != sum(map(body.count, _ENDS_OF_NAMES)):
         _check_names(body)
     annotations = [name for name in value if "@" in name]
     for name in annotations:
         annotated, _, term = name.rpartition("@")
         term = term.lower().removeprefix("odata.")
-        if term in _CHANGE_MEANING:
+        if term in _WRITE_ANNOTATIONS:
             raise Refusal(
                 NOT_IMPLEMENTED if annotated and term in _UNSUPPORTED else BAD_REQUEST,
-                f"{name[:80]} is not supported in this body. Send properties alone.",
+                f"{quoted(name)} is not supported in this body",
+                "Send only properties.",
                 target=name[:80],
             )
         del value[name]
@@ -53,10 +90,10 @@ def parse_object(body: bytes) -> dict[str, Json]:
 
 
 def tag_within(body: bytes) -> EntityTags | None:
-    """The tag of the record that a body was made of, in `@odata.etag`, or `@etag` in 4.01.
+    """The entity tag in a body: `@odata.etag`, or `@etag` in OData 4.01.
 
-    None for a body without one, and for one that cannot be read, which `parse_object` refuses.
-    Raises `Refusal` (400) for a value that is not a tag.
+    None for a body without a tag, and for one that `parse_object` refuses. Raises `Refusal` (400)
+    for a value that is not a tag.
     """
     try:
         value = _decoded(body)
@@ -68,29 +105,21 @@ def tag_within(body: bytes) -> EntityTags | None:
     if not names:
         return None
     if len(names) > 1:
-        raise Refusal(
-            BAD_REQUEST,
-            f"{names[0]} and {names[1]} mean the same. Send one of them.",
-            target=names[1],
-        )
+        problem = f"{names[0]} and {names[1]} have the same meaning"
+        raise Refusal(BAD_REQUEST, problem, "Send one of them.", target=names[1])
     name, sent = names[0], value[names[0]]
     tag = entity_tag(sent) if isinstance(sent, str) else None
     if tag is None:
-        was = repr(sent[:80]) if isinstance(sent, str) else json_kind(sent)
-        raise Refusal(
-            BAD_REQUEST,
-            f'{name} must be an entity tag such as W/"…", but {was} was sent. '
-            "Send the tag as it was received, quotes included, or send If-Match.",
-            target=name,
-        )
+        shown = sent if isinstance(sent, str) else json_type(sent)
+        remedy = "Send the tag as it was received, including the quotes, or send If-Match."
+        raise invalid_value(name, shown, remedy)
     return tag
 
 
 def _check_names(body: bytes) -> None:
-    """Raise `Refusal` (400) for a name that comes twice in the object, which readers read apart.
+    """Raise `Refusal` (400) for a name that is twice in the outermost object.
 
-    It is slow, and called for bodies alone that have more ends of names than names: those in which
-    a name comes twice, and those with such marks in their texts.
+    This is slow. It is called only for bodies with more ends of names than names.
     """
     members: list[tuple[str, str]] = []
 
@@ -101,35 +130,32 @@ def _check_names(body: bytes) -> None:
     try:
         json.loads(body, object_pairs_hook=keep, parse_int=str, parse_float=str)
     except RecursionError:
-        # this reader gives up a little earlier than the other
+        # this parser's limit is lower than msgspec's
         raise _too_deep() from None
     seen: set[str] = set()
     for name, _ in members:
         if name in seen:
-            raise Refusal(BAD_REQUEST, f"{name[:80]} comes twice. Send it once.", target=name[:80])
+            raise given_twice(quoted(name), error=BAD_REQUEST, target=name[:80])
         seen.add(name)
 
 
 def _decoded(body: bytes) -> Json:
     if not body.strip():
-        raise Refusal(BAD_REQUEST, "The body is empty. Send a JSON object.")
+        raise Refusal(BAD_REQUEST, "The body is empty", "Send a JSON object.")
     try:
         return cast("Json", _DECODER.decode(body))
     except UnicodeDecodeError as fault:
-        raise Refusal(
-            BAD_REQUEST, f"The body is not UTF-8 (byte {fault.start}). Send UTF-8."
-        ) from None
+        problem = f"The body is not UTF-8 at byte {fault.start}"
+        raise Refusal(BAD_REQUEST, problem, "Encode it as UTF-8.") from None
     except msgspec.DecodeError as fault:
-        raise Refusal(BAD_REQUEST, f"The body is not JSON: {fault}.") from None
+        raise Refusal(BAD_REQUEST, f"The body is not JSON: {fault}", "Correct it.") from None
     except RecursionError:
         raise _too_deep() from None
     except (InvalidOperation, ValueError):
-        raise Refusal(
-            BAD_REQUEST, "The body holds a number with too many digits to be read."
-        ) from None
+        problem = "The body contains a number with too many digits"
+        raise Refusal(BAD_REQUEST, problem, "Shorten it.") from None
 
 
 def _too_deep() -> Refusal:
-    return Refusal(
-        BAD_REQUEST, "The body nests arrays or objects too deeply. Send one flat object."
-    )
+    problem = "The body nests arrays or objects too deeply"
+    return Refusal(BAD_REQUEST, problem, "Send an object whose values are not nested.")

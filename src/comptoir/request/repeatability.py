@@ -1,4 +1,4 @@
-"""Headers by which a request that is sent again is known (OASIS Repeatable Requests 1.0)."""
+"""Headers that identify a repeated request (OASIS Repeatable Requests 1.0)."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -7,24 +7,22 @@ from email.utils import format_datetime, parsedate_to_datetime
 import msgspec
 
 from comptoir.errors import BAD_REQUEST, ErrorType, Refusal
-from comptoir.request.headers import Headers
-from comptoir.request.words import BLANKS
+from comptoir.messages import quoted
+from comptoir.request.headers import BLANKS, Headers
 
 REQUEST_ID, CLIENT_ID = "Repeatability-Request-ID", "Repeatability-Client-ID"
 FIRST_SENT, RESULT = "Repeatability-First-Sent", "Repeatability-Result"
 
 LONGEST_ID = 256
-"""The most characters of an id."""
+"""Characters of an id."""
 
 _REQUEST_ID, _CLIENT_ID = REQUEST_ID.lower().encode(), CLIENT_ID.lower().encode()
 _FIRST_SENT = FIRST_SENT.lower().encode()
-
-
 _DATE_LENGTH = len("Tue, 26 Mar 2019 16:06:51 GMT")
 
 
 class Repeatability(msgspec.Struct, frozen=True):
-    """What a request is known by: its id, that of the client (maybe empty), when it was made."""
+    """The identity of a request; `client_id` may be empty."""
 
     request_id: str
     client_id: str
@@ -32,7 +30,7 @@ class Repeatability(msgspec.Struct, frozen=True):
 
 
 def repeatability(headers: Headers) -> Repeatability | None:
-    """What a request is known by if it is sent again; None for one that is not repeatable.
+    """The identity of a repeatable request; None if it is not repeatable.
 
     Raises `Refusal` (400) for headers that are incomplete or malformed.
     """
@@ -41,11 +39,8 @@ def repeatability(headers: Headers) -> Repeatability | None:
         return None
     if request_id is None or first_sent is None:
         missing = FIRST_SENT if first_sent is None else REQUEST_ID
-        raise rejected(
-            BAD_REQUEST,
-            f"A repeatable request needs both {REQUEST_ID} and {FIRST_SENT}. Send {missing} too.",
-            missing,
-        )
+        problem = f"A repeatable request needs both {REQUEST_ID} and {FIRST_SENT}"
+        raise rejected(BAD_REQUEST, problem, missing, f"Send {missing} too.")
     return Repeatability(
         _id(REQUEST_ID, request_id),
         _id(CLIENT_ID, headers[_CLIENT_ID]) if _CLIENT_ID in headers else "",
@@ -53,20 +48,21 @@ def repeatability(headers: Headers) -> Repeatability | None:
     )
 
 
-def rejected(kind: ErrorType, message: str, target: str) -> Refusal:
-    """A refusal that tells the client that the request is not repeatable as it stands."""
-    return Refusal(kind, message, target=target, headers={RESULT: "rejected"})
+def rejected(error: ErrorType, problem: str, target: str, remedy: str = "") -> Refusal:
+    """A refusal whose headers say that the request is not repeatable."""
+    return Refusal(error, problem, remedy, target=target, headers={RESULT: "rejected"})
+
+
+def _invalid(name: str, sent: str, remedy: str) -> Refusal:
+    return rejected(BAD_REQUEST, f"Invalid value {quoted(sent)} for {name}", name, remedy)
 
 
 def _id(name: str, value: bytes) -> str:
     text = value.decode("latin-1").strip(BLANKS)
     if text.isascii() and text.isprintable() and 0 < len(text) <= LONGEST_ID:
         return text
-    raise rejected(
-        BAD_REQUEST,
-        f"{name} must be 1 to {LONGEST_ID} characters of ASCII. Send a Guid.",
-        name,
-    )
+    remedy = f"Send 1 to {LONGEST_ID} characters of printable ASCII, such as a Guid."
+    raise _invalid(name, text, remedy)
 
 
 def _instant(value: bytes) -> datetime:
@@ -74,12 +70,8 @@ def _instant(value: bytes) -> datetime:
     if len(text) == _DATE_LENGTH and text.endswith("GMT"):
         with suppress(ValueError, OverflowError):
             first_sent = parsedate_to_datetime(text)
-            # only the one form gives itself again: the reader takes others too
+            # the reader accepts other forms too
             if format_datetime(first_sent, usegmt=True) == text:
                 return first_sent
-    raise rejected(
-        BAD_REQUEST,
-        f"{FIRST_SENT} must be an HTTP date such as Tue, 26 Mar 2019 16:06:51 GMT (RFC 9110, "
-        f"5.6.7), but {text[:60]!r} is none.",
-        FIRST_SENT,
-    )
+    remedy = "Send an HTTP date such as Tue, 26 Mar 2019 16:06:51 GMT (RFC 9110, 5.6.7)."
+    raise _invalid(FIRST_SENT, text, remedy)

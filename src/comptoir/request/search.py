@@ -1,9 +1,9 @@
 r"""`$search` (OData URL Conventions 4.01, section 5.1.8): words and phrases joined by AND, OR, NOT.
 
-A word is a sequence of characters of any script without blanks, NUL, double quotes and
-parentheses; it does not begin with a single quote. A phrase is in double quotes, with `\"` and `\\`
-for the characters that would end it. `AND` and `OR` between two searches and `NOT` before one are
-operators, in upper case alone; anywhere else they are words.
+A word consists of characters of any script except blanks, NUL, double quotes and parentheses; it
+does not begin with a single quote. A phrase is in double quotes, with `\"` and `\\` for a quote
+and a backslash in it. `AND` and `OR` between two searches and `NOT` before one are operators if
+they are in upper case; in other places they are words.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import DEFAULT_LIMITS, ExpressionLimits, Syntax, faults
+from comptoir.request.expression import DEFAULT_LIMITS, ExpressionLimits, OptionReader, Syntax
 
 SEARCH = "$search"
 
@@ -27,28 +27,27 @@ _TOKEN = re.compile(
 _BLANKS = re.compile(r"\s*")
 _ESCAPED = re.compile(r'\\(["\\])')
 _JOINING = frozenset({"AND", "OR"})
-_OPERATORS = _JOINING | {"NOT"}
 _EXAMPLE = 'Write for example `chair AND NOT "office chair"`.'
 
 SearchOperator: TypeAlias = OneOf["and", "or"]
 
 
 class SearchTerm(Syntax, frozen=True):
-    """A word or a phrase to be found; `text` has no quotes and no escapes, and is not empty."""
+    """A word or a phrase, without quotes and escapes; it is not empty."""
 
     text: str
     position: int = 0
 
 
 class SearchNot(Syntax, frozen=True):
-    """What must not be found."""
+    """A search that must not match."""
 
     operand: "SearchNode"
     position: int = 0
 
 
 class SearchJunction(Syntax, frozen=True):
-    """A chain of two or more searches joined by the same operator; a blank joins by `and`."""
+    """Two or more searches joined by the same operator; a blank means `and`."""
 
     operator: SearchOperator
     operands: tuple["SearchNode", ...]
@@ -61,72 +60,34 @@ SearchNode: TypeAlias = SearchTerm | SearchNot | SearchJunction
 def parse_search(
     text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = SEARCH
 ) -> SearchNode:
-    """The tree of the whole of `text`, which is percent-decoded already.
+    """The tree of a percent-decoded search.
 
-    `limits` hold as for expressions: a chain is one node above its operands however long it is,
+    `limits` apply as to expressions: a chain is one node above its operands however long it is,
     and `depth` counts the parentheses and negations that are open at one place. Raises `Refusal`
     (400) with the place of the fault and `option` as its target.
     """
-    reader = SearchReader(text, 0, limits, option)
+    reader = SearchReader(text, limits, option)
     node = reader.search()
     if reader.position != len(text):
-        remedy = "Open it before, or leave it out."
-        raise faults.misplaced(text, reader.position, "a word, AND or OR", remedy, option)
+        remedy = "Add the matching '(', or remove it."
+        raise reader.unexpected(reader.position, "a word, AND or OR", remedy)
     return node
 
 
-def print_search(node: SearchNode) -> str:
-    """The canonical text of `node`, the inverse of `parse_search`: AND written, quotes if needed.
+class SearchReader(OptionReader):
+    """Reads a search, up to the end of the text or a parenthesis that it did not open."""
 
-    A chain directly within a chain of its own kind stands in parentheses.
-    """
-    match node:
-        case SearchTerm():
-            return _print_term(node.text)
-        case SearchNot():
-            inner = print_search(node.operand)
-            return f"NOT ({inner})" if isinstance(node.operand, SearchJunction) else f"NOT {inner}"
-        case SearchJunction():
-            parts = [
-                f"({print_search(each)})"
-                if isinstance(each, SearchJunction) and (node.operator, each.operator) != _NESTED
-                else print_search(each)
-                for each in node.operands
-            ]
-            return f" {node.operator.upper()} ".join(parts)
+    __slots__ = ("_limits", "_nodes")
 
-
-_NESTED = ("or", "and")
-"""A chain of AND within one of OR needs no parentheses."""
-
-
-def _print_term(text: str) -> str:
-    word = _TOKEN.fullmatch(text)
-    is_word = word is not None and word.lastgroup == "word"
-    # an operator could join what is around it, and a semicolon ends an option of `$expand`
-    if is_word and text not in _OPERATORS and ";" not in text:
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-class SearchReader:
-    """Reads a search out of `text`, beginning at `position`, which it moves behind it.
-
-    It ends at the end of the text, or at a parenthesis that it did not open.
-    """
-
-    def __init__(self, text: str, position: int, limits: ExpressionLimits, option: str) -> None:
-        self.text = text
-        self.position = position
+    def __init__(self, text: str, limits: ExpressionLimits, option: str, position: int = 0) -> None:
+        super().__init__(text, option, position)
         self._limits = limits
-        self._option = option
         self._nodes = 0
 
     def search(self, depth: int = 0) -> SearchNode:
-        """The search at `position`, inside so many others; raises as `parse_search`."""
+        """The search at `position`, inside `depth` others; raises as `parse_search`."""
         operands, at = [self._all(depth)], 0
-        while self._following() == "OR":
+        while self._next_word() == "OR":
             start = self._operator()
             at = at or start
             operands.append(self._all(depth))
@@ -135,10 +96,10 @@ class SearchReader:
     def _all(self, depth: int) -> SearchNode:
         operands, at = [self._one(depth)], 0
         while True:
-            word = self._following()
+            word = self._next_word()
             if word is None or word == "OR":
                 return self._joined("and", operands, at)
-            start = self._operator() if word == "AND" else self._behind_blanks()
+            start = self._operator() if word == "AND" else self._after_blanks()
             at = at or start
             operands.append(self._one(depth))
 
@@ -149,7 +110,7 @@ class SearchReader:
         return SearchJunction(operator, tuple(operands), at)
 
     def _one(self, depth: int) -> SearchNode:
-        start = self.position = self._behind_blanks()
+        start = self.position = self._after_blanks()
         token = _TOKEN.match(self.text, start)
         if token is None or token.lastgroup == "close":
             raise self._no_term(start)
@@ -170,21 +131,21 @@ class SearchReader:
             raise self._no_term(start)
         return SearchTerm(text, start)
 
-    def _following(self) -> str | None:
-        """What follows a term: `AND` or `OR`, a term as `""`, or None where the search ends."""
-        start = self._behind_blanks()
+    def _next_word(self) -> str | None:
+        """The `AND` or `OR` after a term; empty before another term, None at the end."""
+        start = self._after_blanks()
         if start == len(self.text) or self.text[start] == ")":
             self.position = start
             return None
         if start == self.position:
-            raise faults.misplaced(self.text, start, "a blank", _EXAMPLE, self._option)
+            raise self.unexpected(start, "a space", _EXAMPLE)
         token = _TOKEN.match(self.text, start)
         if token is None:
             raise self._no_term(start)
         return token[0] if token[0] in _JOINING and self._applies(token) else ""
 
     def _applies(self, word: re.Match[str]) -> bool:
-        """Whether an operator is one: a blank and a search follow it. Otherwise it is a word."""
+        """Whether blanks and a search follow an operator. Otherwise it is a word."""
         blanks = _BLANKS.match(self.text, word.end())
         if blanks is None or not blanks[0]:
             return False
@@ -192,8 +153,8 @@ class SearchReader:
         return operand is not None and operand.lastgroup != "close"
 
     def _operator(self) -> int:
-        """Step over the operator after the blanks."""
-        start = self._behind_blanks()
+        """Step over the operator after the blanks; returns its offset."""
+        start = self._after_blanks()
         token = _TOKEN.match(self.text, start)
         self.position = start if token is None else token.end()
         return start
@@ -201,34 +162,29 @@ class SearchReader:
     def _close(self, opened: int) -> None:
         """Step over the parenthesis that closes the one at `opened`."""
         if not self.text.startswith(")", self.position):
-            remedy = f"It closes the parenthesis at column {opened + 1}."
-            raise faults.misplaced(self.text, self.position, "`)`", remedy, self._option)
+            remedy = f"Close the parenthesis at column {opened + 1}."
+            raise self.unexpected(self.position, "')'", remedy)
         self.position += 1
 
     def _count(self, position: int) -> None:
         self._nodes += 1
         if self._nodes > self._limits.nodes:
-            raise faults.misused(
-                position,
-                f"the search has more than {self._limits.nodes} parts. Search for less at once.",
-                self._option,
-            )
+            remedy = "Send several searches."
+            raise self.limit_exceeded(position, "The search", self._limits.nodes, "parts", remedy)
 
     def _check_depth(self, position: int, depth: int) -> None:
-        if depth >= self._limits.depth:
-            raise faults.misused(
-                position,
-                f"the search is nested more than {self._limits.depth} deep. Write it flatter.",
-                self._option,
-            )
+        limit = self._limits.depth
+        if depth >= limit:
+            remedy = "Nest the search less."
+            raise self.limit_exceeded(position, "The search", limit, "levels of nesting", remedy)
 
     def _no_term(self, position: int) -> Refusal:
         if not self.text.strip():
-            return faults.misused(0, f"the search is empty. {_EXAMPLE}", self._option)
+            return self.empty(_EXAMPLE)
         remedy = "Put it in double quotes to search for it, with `\\` before a quote inside."
-        expected = "a word, or a phrase in double quotes,"
-        return faults.misplaced(self.text, position, expected, remedy, self._option)
+        return self.unexpected(position, "a word, or a phrase in double quotes", remedy)
 
-    def _behind_blanks(self) -> int:
+    def _after_blanks(self) -> int:
+        """The offset after the blanks of any script at `position`."""
         found = _BLANKS.match(self.text, self.position)
         return self.position if found is None else found.end()

@@ -1,9 +1,9 @@
-"""`$select` (OData URL Conventions 4.01, section 5.1.4): which properties are wanted."""
+"""`$select` (OData URL Conventions 4.01, section 5.1.4): a list of properties."""
 
 import re
 
-from comptoir.request.expression import Syntax, faults
-from comptoir.request.expression.lexer import after_blanks
+from comptoir.messages import quoted
+from comptoir.request.expression import OptionReader, Syntax
 
 SELECT = "$select"
 
@@ -15,7 +15,7 @@ _EXAMPLE = "Write for example `number,displayName`."
 class SelectItem(Syntax, frozen=True):
     """One item: the names along a path to a property, or `("*",)` for all properties.
 
-    A name with a dot is that of a type, to which the path casts.
+    A name with a dot is a type to which the path casts.
     """
 
     path: tuple[str, ...]
@@ -28,38 +28,39 @@ class SelectItem(Syntax, frozen=True):
 
 
 def parse_select(text: str, option: str = SELECT) -> tuple[SelectItem, ...]:
-    """The items of `text`, which is percent-decoded already, at least one; an item may come again.
+    """The items of a percent-decoded `$select`, at least one; they may be equal.
 
-    Raises `Refusal` with `option` as its target: 400 for what is no list of properties, 501 for
-    annotations, actions and functions, and for options of an item.
+    Raises `Refusal` with `option` as its target: 400 for a malformed list, 501 for annotations,
+    actions and functions, and for options of an item.
     """
+    reader = OptionReader(text, option)
+    if reader.at_end():
+        raise reader.empty(_EXAMPLE)
     items: list[SelectItem] = []
-    position = after_blanks(text, 0)
-    if position == len(text):
-        raise faults.misused(position, f"there is no property. {_EXAMPLE}", option)
     while True:
-        found = _ITEM.match(text, position)
+        start = reader.skip_blanks()
+        found = _ITEM.match(text, start)
         if found is None:
-            raise faults.misplaced(text, position, "the name of a property", _EXAMPLE, option)
-        items.append(_item(found[0], position, option))
-        position = after_blanks(text, found.end())
+            raise reader.unexpected(start, "the name of a property", _EXAMPLE)
+        items.append(_item(reader, found[0]))
+        reader.position = found.end()
+        position = reader.skip_blanks()
         if position == len(text):
             return tuple(items)
         if text[position] == "(":
-            raise faults.not_supported("an option of a selected property", position, option)
+            raise reader.unsupported("An option of a selected property", position)
         if text[position] != ",":
-            raise faults.misplaced(text, position, "`,` and another property", _EXAMPLE, option)
-        position = after_blanks(text, position + 1)
+            raise reader.unexpected(position, "',' and another property", _EXAMPLE)
+        reader.position += 1
 
 
-def _item(text: str, position: int, option: str) -> SelectItem:
-    path = tuple(text.split("/"))
+def _item(reader: OptionReader, text: str) -> SelectItem:
+    path, position = tuple(text.split("/")), reader.position
     if "@" in text:
-        raise faults.not_supported(f"the annotation `{text[:100]}`", position, option)
+        raise reader.unsupported(f"The annotation {quoted(text)}", position)
     if "." in path[-1]:
-        what = f"`{text[:100]}`, an action, a function or all of a namespace"
-        raise faults.not_supported(what, position, option)
+        construct = f"{quoted(text)} (an action, a function or a whole namespace)"
+        raise reader.unsupported(construct, position)
     if "$" in text:
-        message = f"`{text[:100]}` is no property. {_EXAMPLE}"
-        raise faults.misused(position, message, option)
+        raise reader.misused(position, f"{quoted(text)} is not a property", _EXAMPLE)
     return SelectItem(path, position)

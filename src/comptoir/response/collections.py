@@ -1,35 +1,64 @@
 """Collections as JSON (OData JSON Format 4.01, section 13), written a slice at a time."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from comptoir.edm.model import Company
+from comptoir.edm.model import NAMESPACE, Company, EntitySet
 from comptoir.edm.types import Stored, Wire
-from comptoir.plan.read import Row
-from comptoir.response.records import NONE, Extras, RecordWriter, context_url
+from comptoir.plan.pages import Page
+from comptoir.plan.read import Column, Row
+from comptoir.request.headers import Format
+from comptoir.request.options import continued
+from comptoir.response.records import (
+    FULL,
+    NONE,
+    SELF_EVIDENT,
+    Extras,
+    RecordWriter,
+    context_url,
+    struct_of,
+    wire_form,
+)
 
-_encode = msgspec.json.encode
+_encode = msgspec.json.Encoder().encode
+
+_Maker = Callable[[Row], Wire | msgspec.Struct | None]
+_Tree = dict[str, "int | _Tree"]
+"""The columns of a result by name; those of a related record are within the navigation property."""
 
 
-class Removed(msgspec.Struct, frozen=True):
-    """A record that a collection has no longer: its key, and whether it was deleted or changed."""
+class ResultWriter:
+    """Writes the rows of an aggregated result (OData Extension for Data Aggregation 4.0, 3).
 
-    key: Stored
-    reason: str
+    `shown` are the names of the columns to write, None for all. Rows are transient entities: they
+    have no address, so their `@odata.id` is null.
+    """
 
-
-class RowWriter(Protocol):
-    """What writes the rows of a collection: records, or what was made of them."""
-
-    level: str
-
-    def context(self, base_url: str, company: Company | None) -> str:
-        """The context URL of a collection of these rows."""
+    def __init__(
+        self,
+        entity_set: EntitySet,
+        form: Format,
+        columns: Sequence[Column],
+        shown: frozenset[str] | None,
+    ) -> None:
+        self.level = form.level
+        self._set = entity_set
+        self._form = form
+        self._columns = columns
+        self._tree: _Tree = {}
+        for index, column in enumerate(columns):
+            if shown is None or column.name in shown:
+                _insert(self._tree, column.path, index)
+        self._row = self._object(self._tree, entity_set.type.name)
 
     def count(self, number: int) -> Wire:
-        """A number of rows, as the format has it."""
+        """A number of rows, which is an Edm.Int64, in the format."""
+        return str(number) if self._form.ieee754 else number
+
+    def context(self, base_url: str, company: Company | None) -> str:
+        """The context URL of the result (Data Aggregation 4.0, section 3; Protocol, 10.7)."""
+        return context_url(base_url, self._set, company) + _selection(self._tree)
 
     def records(
         self,
@@ -38,70 +67,186 @@ class RowWriter(Protocol):
         rows: Sequence[Row],
         extras: Sequence[Extras] = (),
     ) -> bytes:
-        """Rows as JSON objects, separated by commas."""
+        """Rows as JSON objects, separated by commas; they have no related records."""
+        make = self._row
+        return _encode([make(row) for row in rows])[1:-1]
+
+    def _object(self, tree: _Tree, type_name: str | None) -> _Maker:
+        """Makes an object of a row: an entity of a type, or without one an object within it."""
+        names: list[str] = []
+        makers: list[_Maker] = []
+        if type_name is not None and self.level != NONE:
+            if self.level == FULL:
+                names.append("@odata.type")
+                makers.append(_constant(f"#{NAMESPACE}.{type_name}"))
+            names.append("@odata.id")
+            makers.append(_constant(None))
+        for name, part in tree.items():
+            if isinstance(part, int):
+                edm_name = self._columns[part].type.edm_name
+                if self._shows_type(name, edm_name, at_top=type_name is not None):
+                    names.append(f"{name}@odata.type")
+                    makers.append(_constant(f"#{edm_name.removeprefix('Edm.')}"))
+                makers.append(self._value(part))
+            else:
+                makers.append(_null_or(self._object(part, None), _indices(part)))
+            names.append(name)
+        shape = struct_of("result", names)
+        return lambda row: shape(*[make(row) for make in makers])
+
+    def _shows_type(self, name: str, edm_name: str, *, at_top: bool) -> bool:
+        """Whether a value has its type beside it (JSON Format 4.01, section 4.6.3).
+
+        An alias may be the name of a property that is declared with another type.
+        """
+        declared = self._set.type.by_name.get(name) if at_top else None
+        if declared is not None and declared.type.edm_name != edm_name:
+            return self.level != NONE
+        return self.level == FULL and edm_name not in SELF_EVIDENT
+
+    def _value(self, index: int) -> _Maker:
+        convert = wire_form(self._columns[index].type, self._form)
+        if convert is None:
+            return lambda row: row[index]
+        return lambda row: None if row[index] is None else convert(row[index])
+
+
+RowWriter = RecordWriter | ResultWriter
 
 
 class CollectionWriter:
-    """Writes one collection: its head, slices of records, and its tail, in this order."""
+    """Writes one collection: its head, slices of its rows, and its tail, in this order."""
 
     suffix = ""
-    """What the context URL has behind that of the collection."""
+    """What follows the context URL of the rows in that of the collection."""
 
-    def __init__(self, records: RowWriter, base_url: str, company: Company | None) -> None:
-        self._records = records
+    def __init__(self, rows: RowWriter, base_url: str, company: Company | None) -> None:
+        self._rows = rows
         self._base_url = base_url
         self._company = company
         self._separator = b""
 
     def head(self, count: int | None, inline: Row | None = None) -> bytes:
-        """What stands before the records.
+        """The control information before the rows.
 
-        `inline` is the one record that matched, to stand at the top as well (operation 7).
+        The properties of the record `inline` are repeated there (operation 7).
         """
-        records = self._records
+        rows = self._rows
         parts: list[bytes] = []
-        if records.level != NONE:
-            context = records.context(self._base_url, self._company) + self.suffix
+        if rows.level != NONE:
+            context = rows.context(self._base_url, self._company) + self.suffix
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
-            parts.append(b'"@odata.count":' + _encode(records.count(count)))
+            parts.append(b'"@odata.count":' + _encode(rows.count(count)))
         if inline is not None:
-            parts.append(records.records(self._base_url, self._company, (inline,))[1:-1])
+            parts.append(rows.records(self._base_url, self._company, (inline,))[1:-1])
         parts.append(b'"value":[')
         return b"{" + b",".join(parts)
 
     def slice(self, rows: Sequence[Row], extras: Sequence[Extras] = ()) -> bytes:
-        """Some records, behind those that were written before; `extras` are for related ones."""
+        """The next rows; `extras` are the fields of their related records."""
         if not rows:
             return b""
-        records = self._records.records(self._base_url, self._company, rows, extras)
-        return self._continued(records)
+        return self._separated(self._rows.records(self._base_url, self._company, rows, extras))
 
     def tail(self, next_link: str | None = None, delta_link: str | None = None) -> bytes:
-        """What stands behind the records: at most one of the links."""
+        """The end of the collection, with at most one of the links."""
         if next_link is not None:
             return b'],"@odata.nextLink":' + _encode(next_link) + b"}"
         if delta_link is not None:
             return b'],"@odata.deltaLink":' + _encode(delta_link) + b"}"
         return b"]}"
 
-    def _continued(self, written: bytes) -> bytes:
+    def _separated(self, entries: bytes) -> bytes:
         separator, self._separator = self._separator, b","
-        return separator + written
+        return separator + entries
+
+
+class PageWriter(CollectionWriter):
+    """Writes a page of a collection: cuts its rows to the page size, and links to the rest.
+
+    `address` is the URL of the collection, `query` the query string of the page. For a client that
+    tracks changes, rows that changed after the number `since` are omitted: the delta link, which
+    has `delta_token`, reports them.
+    """
+
+    def __init__(
+        self,
+        rows: RowWriter,
+        base_url: str,
+        company: Company | None,
+        page: Page,
+        address: str,
+        query: str,
+        since: int | None = None,
+        delta_token: str = "",
+    ) -> None:
+        super().__init__(rows, base_url, company)
+        self.next_link: str | None = None
+        self.passed = 0
+        """The number of rows that the page has so far, those omitted included."""
+        self._page = page
+        self._address = address
+        self._query = query
+        self._since = since
+        self._delta = (("$deltatoken", delta_token),) if delta_token else ()
+        self._last: Row | None = None
+
+    def shown(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Those of the next rows that are written."""
+        fitting = rows[: self._page.size - self.passed]
+        if self._since is None:
+            return fitting
+        return [row for row in fitting if int(row[0]) <= self._since]
+
+    def pass_over(self, rows: Sequence[Row]) -> None:
+        """Note that the next rows were written, as far as the page has room for them."""
+        fitting = rows[: self._page.size - self.passed]
+        if fitting:
+            self.passed += len(fitting)
+            self._last = fitting[-1]
+        if len(rows) > len(fitting):
+            self.end_page()
+
+    def end_page(self) -> None:
+        """Let the next page start after the rows so far."""
+        if self._last is not None:
+            token = self._page.token_after(self._last, self.passed)
+            query = continued(self._query, ("$skiptoken", token), *self._delta)
+            self.next_link = f"{self._address}?{query}"
+
+    def finish(self) -> bytes:
+        """The tail of the page, with the link to the next page or else to the changes."""
+        delta_link = None
+        if self._delta:
+            delta_link = f"{self._address}?{continued(self._query, *self._delta)}"
+        return self.tail(self.next_link, delta_link)
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """A record that left a collection: `reason` is `deleted` or `changed`."""
+
+    key: Stored
+    reason: str
 
 
 class ChangesWriter(CollectionWriter):
-    """Writes a collection of changes (OData JSON Format 4.01, section 15)."""
+    """Writes a collection of changes (OData JSON Format 4.01, section 15).
+
+    `records` writes the addresses of removed records.
+    """
 
     suffix = "/$delta"
 
-    def __init__(self, records: RecordWriter, base_url: str, company: Company | None) -> None:
-        super().__init__(records, base_url, company)
-        self._of_records = records
+    def __init__(
+        self, rows: RowWriter, base_url: str, company: Company | None, records: RecordWriter
+    ) -> None:
+        super().__init__(rows, base_url, company)
+        self._records = records
 
     def removed(self, removed: Sequence[Removed]) -> bytes:
-        """Records that the collection has no longer, in the form of OData 4.0 (section 10.3)."""
-        records, company = self._of_records, self._company
+        """Records that left the collection, in the form of OData 4.0 (section 10.3)."""
+        records, company = self._records, self._company
         context = context_url(self._base_url, records.entity_set, company) + "/$deletedEntity"
         entries = [
             {
@@ -111,4 +256,37 @@ class ChangesWriter(CollectionWriter):
             }
             for each in removed
         ]
-        return self._continued(_encode(entries)[1:-1])
+        return self._separated(_encode(entries)[1:-1])
+
+
+def _insert(tree: _Tree, path: Sequence[str], index: int) -> None:
+    for segment in path[:-1]:
+        part = tree.setdefault(segment, {})
+        if isinstance(part, int):
+            raise LookupError(f"{segment} is both a value and a navigation property")
+        tree = part
+    tree[path[-1]] = index
+
+
+def _indices(tree: _Tree) -> list[int]:
+    found: list[int] = []
+    for part in tree.values():
+        found += [part] if isinstance(part, int) else _indices(part)
+    return found
+
+
+def _null_or(make: _Maker, indices: Sequence[int]) -> _Maker:
+    """Null for a row without a related record, whose properties would not be null."""
+    return lambda row: None if all(row[index] is None for index in indices) else make(row)
+
+
+def _constant(value: str | None) -> _Maker:
+    return lambda _: value
+
+
+def _selection(tree: _Tree) -> str:
+    names = [
+        name if isinstance(part, int) else f"{name}{_selection(part)}"
+        for name, part in tree.items()
+    ]
+    return f"({','.join(names)})"

@@ -10,8 +10,8 @@ import msgspec
 from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.request.accept import Format
 from comptoir.request.expand import ExpandKind
+from comptoir.request.headers import Format
 
 _encode = msgspec.json.Encoder().encode
 

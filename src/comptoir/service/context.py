@@ -15,14 +15,12 @@ from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
 from comptoir.refusals import inapplicable, unsupported
-from comptoir.request.accept import Format
-from comptoir.request.access import INTENT, TOKEN, Access
 from comptoir.request.expression import ExpressionLimits
-from comptoir.request.headers import Headers
+from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import Header, Response
-from comptoir.store.protocol import Patience, Reads, Store
+from comptoir.store.store import Patience, Reads, Store
 
 T = TypeVar("T")
 
@@ -150,9 +148,9 @@ class Context(msgspec.Struct):
         contains a key that no record has.
         """
         address = self.address
-        if isinstance(address, RecordPath):
-            return await self._committed(address.lookup(computed))
-        plan = RecordPlan(self.entity_set, self.company, address, computed)
+        if computed or isinstance(address, RecordPath):
+            return await self._committed(RecordPath(self.target, self.company).lookup(computed))
+        plan = RecordPlan(self.entity_set, self.company, address)
         row = await self.reads.record(plan, self.request.patience)
         if row is None:
             raise record_not_found(self.entity_set, address)

@@ -6,11 +6,9 @@ from comptoir.errors import NOT_ACCEPTABLE, Refusal
 from comptoir.metadata.abilities import Abilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
-from comptoir.plan.apply.aggregates import methods_of
-from comptoir.plan.apply.binder import TRANSFORMATIONS
+from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
-from comptoir.request.accept import media_type
-from comptoir.request.headers import speaks_401
+from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
 
@@ -47,7 +45,7 @@ class Descriptions:
         allow_options(context.options, FORMATTING, context.target.resource)
         headers, option = context.request.headers, context.options.format
         reads_401 = speaks_401(headers)
-        found = _supported(media_type(headers, MEDIA_TYPES, option), option, reads_401)
+        found = _supported(preferred_media_type(headers, MEDIA_TYPES, option), option, reads_401)
         version = csdl_version(found, speaks_401=bool(reads_401))
         body = metadata_document(
             self._model,

@@ -2,8 +2,8 @@
 
 from comptoir.auth import Scope, require
 from comptoir.edm.types import NO_GUID
-from comptoir.plan.pages import Bounds, computed_now
-from comptoir.plan.read import Computed, Row
+from comptoir.plan.pages import computed_now
+from comptoir.plan.read import Bounds, Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS
 from comptoir.response.records import property_body, reference_body

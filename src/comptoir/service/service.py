@@ -10,8 +10,8 @@ from comptoir.edm.model import Company, Model
 from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
-from comptoir.request.accept import DEFAULT, answer_format
 from comptoir.request.aliases import parse_aliases, resolve_key
+from comptoir.request.headers import DEFAULT, response_format
 from comptoir.request.options import QueryOptions, parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.response import Response
@@ -20,7 +20,7 @@ from comptoir.service.context import READING, Context, Request, Runtime, Verb, r
 from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import Records
 from comptoir.service.writes import AtomicGroup, Writes
-from comptoir.store.protocol import Renewed, Store
+from comptoir.store.store import Renewed, Store
 
 _WITHOUT_METADATA_LEVEL = frozenset({Resource.COUNT, Resource.VALUE, Resource.METADATA})
 """Plain text and `$metadata`, whose format does not depend on a metadata level in `Accept`."""
@@ -102,7 +102,7 @@ class Service:
             options = parse_options(request.query)
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
-            form = answer_format(request.headers, options.format)
+            form = response_format(request.headers, options.format)
         writer = record_writer(target.entity_set, form)
         if not target.entity_set.per_company and not target.steps:
             company = None

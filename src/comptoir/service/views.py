@@ -1,35 +1,52 @@
-"""The fields of the records in an answer: `$select`, `$compute` and `$expand`, bound."""
+"""The fields of the records in a response: `$select`, `$compute` and `$expand`."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from itertools import groupby, islice
+from operator import itemgetter
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
+from comptoir.edm.model import Company, EntitySet
+from comptoir.edm.types import Stored
 from comptoir.errors import NOT_IMPLEMENTED, Refusal
-from comptoir.plan.apply.stages import Pipeline
 from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
-from comptoir.plan.expressions.nodes import Field
 from comptoir.plan.expressions.options import bind_compute
-from comptoir.plan.read import Computed, ComputedProperty
+from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.plan.select import bind_result_select, bind_select
 from comptoir.request.expand import ExpandLimits, parse_expand
-from comptoir.response.collections import RowWriter
-from comptoir.response.records import Derived, Nested, RecordShape, RecordWriter
-from comptoir.response.results import ResultWriter
-from comptoir.service.containing import Container
+from comptoir.request.headers import Format
+from comptoir.request.options import continued, query_string
+from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
+from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
+from comptoir.response.response import Pieces
 from comptoir.service.context import Context, Runtime, record_writer
-from comptoir.service.expanding import ROWS, Expander, Expanding
+from comptoir.store.event_loop import Slices
+from comptoir.store.store import Reads
+
+BLOCK = 100
+"""Records that are expanded at once."""
+
+ROWS = 20_000
+"""The most related records that one statement fetches; links lead to the rest."""
+
+BYTES = 4_000_000
+"""The size at which the lists of one company end, together; links lead to the rest."""
+
+PIECE = 25
+"""Records with related ones that are encoded before the task yields to the event loop."""
 
 
 class View(msgspec.Struct):
     """The writer of records, and the expander of the records within them, if there are any."""
 
     records: RecordWriter
-    expander: Expanding | None = None
+    expander: "Expander | None" = None
 
 
 class Views:
-    """Makes the views that requests ask for."""
+    """Binds the options that choose the fields of records."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -37,46 +54,48 @@ class Views:
         self._limits = ExpandLimits(settings.expand_items, settings.expand_depth)
 
     def computed(self, context: Context) -> Computed:
-        """The computed properties of `$compute`; raises `Refusal` as `bind_compute` does."""
+        """The properties that `$compute` adds to records, unless it adds them to a result.
+
+        Raises `Refusal` as `bind_compute` does.
+        """
         options = context.options
-        if options.compute is None:
+        if options.compute is None or options.apply is not None:
             return ()
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         return bind_compute(binding.for_text(options.compute), options.compute)
 
-    def of(self, context: Context, computed: Computed = ()) -> View:
-        """The view of the records in the answer.
+    def of(self, context: Context, columns: Sequence[Column] = ()) -> View:
+        """The view of records whose rows have these columns after the properties.
 
-        Raises `Refusal` for `$select` and `$expand` that do not fit their entity type.
+        Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
         """
         options = context.options
         entity_set, form = context.entity_set, context.records.form
-        if options.select is None and options.expand is None and not computed:
+        if options.select is None and options.expand is None and not columns:
             return View(context.records)
         names = None
         if options.select is not None:
-            known = [each.name for each in computed]
+            known = [each.name for each in columns]
             contained = self._runtime.model.contained(entity_set)
             names = bind_select(entity_set.type, options.select, known, contained)
         related, contents = self._expansions(context)
-        shape = _shape(entity_set, names, (*related, *contents), computed)
+        shape = _shape(entity_set, names, (*related, *contents), columns)
         records = record_writer(entity_set, form, shape)
-        expander: Expanding | None = None
         if related:
-            expander = Expander(self._runtime, context, records, related)
-        elif contents:
-            expander = Container(self._runtime, context, records, contents)
-        return View(records, expander)
+            return View(records, RelatedExpander(self._runtime, context, records, related))
+        if contents:
+            return View(records, CompanyExpander(self._runtime, context, records, contents))
+        return View(records)
 
-    def of_result(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, Expanding | None]:
-        """The writer of the rows that `$apply` makes, and the expander of their related records.
+    def of_page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
+        """The writer of the rows of a pipeline, and the expander of their related records.
 
-        Raises `Refusal` for `$select` and `$expand` that do not fit the result.
+        Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
         """
-        options = context.options
-        if not pipeline.aggregated:
-            view = self.of(context, _computed(pipeline))
+        if not pipeline.is_aggregated:
+            view = self.of(context, pipeline.columns)
             return view.records, view.expander
+        options = context.options
         if options.expand is not None:
             raise Refusal(
                 NOT_IMPLEMENTED,
@@ -112,28 +131,258 @@ class Views:
         return (), binder.contained(context.entity_set, items, ROWS)
 
 
-def _computed(pipeline: Pipeline) -> Computed:
-    """The values beside the properties, which are in the rows already."""
-    return tuple(
-        [
-            ComputedProperty(each.name, Field(each.name), each.type, each.nullable, each.name)
-            for each in pipeline.columns
+class RelatedExpander:
+    """Reads the related records of a block of records: one statement for each expansion."""
+
+    block = BLOCK
+    """The number of records that are expanded at once."""
+    is_spent = False
+    """Whether the page ends early, because it has read enough related records."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        context: Context,
+        records: RecordWriter,
+        expansions: Sequence[RelatedExpansion],
+    ) -> None:
+        self._settings = runtime.settings
+        self._base_url = runtime.base_url
+        self._context = context
+        self._records = records
+        self._expansions = expansions
+
+    async def extras(self, rows: Sequence[Row]) -> list[Extras]:
+        """The fields of the related records of each record."""
+        return await self._extras(self._records, self._expansions, rows)
+
+    async def _extras(
+        self, records: RecordWriter, expansions: Sequence[RelatedExpansion], rows: Sequence[Row]
+    ) -> list[Extras]:
+        fields = [
+            await self._fields(records, each, nested, rows)
+            for each, nested in zip(expansions, records.shape.nested, strict=True)
         ]
-    )
+        return [[value for field in fields for value in field[at]] for at in range(len(rows))]
+
+    async def _fields(
+        self,
+        records: RecordWriter,
+        expansion: RelatedExpansion,
+        nested: Nested,
+        rows: Sequence[Row],
+    ) -> list[Extras]:
+        """The fields that one expansion adds to each record."""
+        own = records.entity_set.type.column_of[expansion.navigation.on[0]]
+        # a blank value relates to nothing
+        values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
+        counts: Mapping[Stored, int] = {}
+        if values and (nested.counted or nested.kind == "count"):
+            plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
+            counts = await self._context.reads.related_counts(plan, self._context.request.patience)
+        related: Mapping[Stored, _Related] = {}
+        if values and nested.kind != "count":
+            related = await self._related(records.form, expansion, nested, values)
+        fields: list[Extras] = []
+        for row in rows:
+            extra: list[Extra] = []
+            if nested.counted or nested.kind == "count":
+                extra.append(records.count(counts.get(row[own], 0)))
+            if nested.kind != "count":
+                found = related.get(row[own], _NOTHING)
+                if nested.collection:
+                    extra.append(self._link(records, expansion, row, found))
+                    extra.append(found.records)
+                else:
+                    extra.append(found.records[0] if found.records else None)
+            fields.append(extra)
+        return fields
+
+    async def _related(
+        self, form: Format, expansion: RelatedExpansion, nested: Nested, values: tuple[Stored, ...]
+    ) -> Mapping[Stored, "_Related"]:
+        """The related records of each value, ready to be encoded."""
+        most = max(1, min(ROWS // len(values), self._settings.page_size))
+        top = expansion.options.top if nested.collection else 1
+        wanted = most if top is None else min(top, most)
+        is_last = top is not None and top <= most
+        plan = RelatedPlan(
+            expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
+        )
+        rows = await self._context.reads.related(plan, self._context.request.patience)
+        joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
+        groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
+        shown = [row for group in groups.values() for row in group[:wanted]]
+        writer = record_writer(nested.entity_set, form, nested.shape)
+        extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
+        built = iter(writer.built(self._base_url, self._context.company, shown, extras))
+        return {
+            value: _Related(
+                list(islice(built, min(len(group), wanted))),
+                group[wanted - 1] if len(group) > wanted else None,
+            )
+            for value, group in groups.items()
+        }
+
+    def _link(
+        self, records: RecordWriter, expansion: RelatedExpansion, row: Row, found: "_Related"
+    ) -> str | msgspec.UnsetType:
+        """The link to the related records that the response does not have."""
+        if found.last is None:
+            return msgspec.UNSET
+        own, other = expansion.navigation.on
+        value = row[records.entity_set.type.column_of[own]]
+        within = ((other, value), *expansion.navigation.only.items())
+        token = expansion.page.token_after(found.last, len(found.records), within)
+        address = records.link(self._base_url, self._context.company, row)
+        query = continued(query_string(expansion.options), ("$skiptoken", token))
+        return f"{address}/{expansion.segments}?{query}"
+
+
+class _Related(msgspec.Struct, frozen=True):
+    """Related records of one value, and the last of them if more follow."""
+
+    records: list[msgspec.Struct]
+    last: Row | None
+
+
+_NOTHING = _Related([], None)
+
+
+class CompanyExpander:
+    """Reads the records that companies contain, as a list of each entity set of each company.
+
+    Every statement reads the records of one company. A company is written before the next one is
+    read, and a page of companies ends once it has `ROWS` records and lists.
+    """
+
+    block = 1
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        context: Context,
+        records: RecordWriter,
+        expansions: Sequence[Expansion],
+    ) -> None:
+        self._runtime = runtime
+        self._context = context
+        self._records = records
+        self._expansions = expansions
+        self._read = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the page of companies ends here."""
+        return self._read >= ROWS
+
+    async def extras(self, rows: Sequence[Row]) -> list[Extras]:
+        """The fields of the lists within each company."""
+        return [await self._fields(row) for row in rows]
+
+    async def _fields(self, row: Row) -> Extras:
+        incarnation, _, _ = str(row[0]).partition(".")
+        company = Company(str(self._records.key(row)), incarnation)
+        context = msgspec.structs.replace(
+            self._context, company=company, reads=self._reads(company)
+        )
+        fields: list[Extra] = []
+        room, left = BYTES, len(self._expansions)
+        for each, nested in zip(self._expansions, self._records.shape.nested, strict=True):
+            expansion = each.of_company(company)
+            self._read += 1
+            if nested.counted or nested.kind == "count":
+                page = expansion.page.plan
+                plan = CountPlan(page.pipeline, Bounds(company), page.values)
+                count = await context.reads.count(plan, context.request.patience)
+                fields.append(self._records.count(count))
+            if nested.kind != "count":
+                link, records = await self._list(context, expansion, nested, max(room // left, 1))
+                room -= len(records)
+                fields += (msgspec.UNSET if link is None else link, msgspec.Raw(records))
+            left -= 1
+        return fields
+
+    def _reads(self, company: Company) -> Reads:
+        """The reads of a company's records: by a replica only if it may lag to any extent."""
+        request = self._context.request
+        if request.access is None or request.access.seen is not None:
+            return self._context.reads
+        return self._runtime.reads(request.method, request.access, company)
+
+    async def _list(
+        self, context: Context, expansion: Expansion, nested: Nested, room: int
+    ) -> tuple[str | None, bytes]:
+        """The link to the next page of a company's records, and this page as a JSON array."""
+        records = record_writer(nested.entity_set, self._records.form, nested.shape)
+        expander = None
+        if expansion.inner:
+            expander = RelatedExpander(self._runtime, context, records, expansion.inner)
+        base_url, page = self._runtime.base_url, expansion.page
+        address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
+        query = query_string(expansion.options)
+        writer = PageWriter(records, base_url, context.company, page, address, query)
+        blocks = blocks_of(context.reads.page(page.plan, context.request.patience), expander)
+        written: list[bytes] = []
+        size = 0
+        async with aclosing(blocks):
+            async for rows in blocks:
+                if size >= room:
+                    writer.end_page()
+                    break
+                async for piece in pieces_of(writer, expander, rows):
+                    size += len(piece)
+                    written.append(piece)
+        self._read += writer.passed
+        return writer.next_link, b"".join((b"[", *written, b"]"))
+
+
+Expander = RelatedExpander | CompanyExpander
+
+
+def blocks_of(slices: Slices, expander: Expander | None) -> Slices:
+    """The same rows in blocks that the expander expands at once."""
+    return slices if expander is None else _regrouped(slices, expander.block)
+
+
+async def _regrouped(slices: Slices, size: int) -> Slices:
+    block: list[Row] = []
+    async with aclosing(slices):
+        async for rows in slices:
+            block += rows
+            while len(block) >= size:
+                yield block[:size]
+                del block[:size]
+    if block:
+        yield block
+
+
+async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequence[Row]) -> Pieces:
+    """The next rows of a page as bytes, in pieces of a length that suits the event loop."""
+    shown = writer.shown(rows)
+    if expander is None:
+        yield writer.slice(shown)
+    else:
+        extras = await expander.extras(shown)
+        for start in range(0, len(shown), PIECE):
+            end = start + PIECE
+            yield writer.slice(shown[start:end], extras[start:end])
+            await asyncio.sleep(0)
+    writer.pass_over(rows)
 
 
 def _shape(
     entity_set: EntitySet,
     names: frozenset[str] | None,
     expansions: Sequence[Expansion],
-    computed: Computed = (),
+    columns: Sequence[Column] = (),
 ) -> RecordShape:
     shown = None
     if names is not None:
         shown = tuple([name for name in entity_set.type.by_name if name in names])
     derived = [
-        Derived(each.name, place, each.type)
-        for place, each in enumerate(computed)
+        Derived(each.name, index, each.type)
+        for index, each in enumerate(columns)
         if names is None or each.name in names
     ]
     return RecordShape(shown, tuple(derived), tuple([_nested(each) for each in expansions]))

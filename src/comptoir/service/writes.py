@@ -24,12 +24,9 @@ from comptoir.plan.write import (
     WritePlan,
 )
 from comptoir.refusals import unsupported
-from comptoir.request.access import TOKEN
-from comptoir.request.headers import entity_tags, names_protocol
-from comptoir.request.media import require_json
+from comptoir.request.headers import MINIMAL, TOKEN, entity_tags, names_protocol, preferences
 from comptoir.request.options import NO_OPTIONS
-from comptoir.request.payload import parse_object, tag_within
-from comptoir.request.preferences import MINIMAL, preferences
+from comptoir.request.payload import parse_object, require_json, tag_within
 from comptoir.request.repeatability import (
     FIRST_SENT,
     REQUEST_ID,
@@ -41,8 +38,8 @@ from comptoir.response.records import opaque_tag
 from comptoir.response.response import Header, Response
 from comptoir.service.context import VIEWING, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
-from comptoir.store.change import Written
-from comptoir.store.protocol import Store
+from comptoir.store.store import Store
+from comptoir.store.writes import Written
 
 _NAMES = {"POST": "a create", "PATCH": "an update", "PUT": "an update", "DELETE": "a delete"}
 _METHODS = ", ".join(_NAMES)
@@ -237,9 +234,9 @@ class Writes:
             raise rejected(
                 REPEAT_UNTRACKED,
                 f"{FIRST_SENT} must be within the last {self._window.total_seconds():g} seconds, "
-                f"and now it is {format_datetime(now, usegmt=True)}. Find out whether the request "
-                "was done. If not, send it as a new one.",
+                f"and now it is {format_datetime(now, usegmt=True)}",
                 FIRST_SENT,
+                "Find out whether the request was done. If not, send it as a new one.",
             )
         digest = sha256()
         headers = [request.headers.get(name, b"") for name in _DIGESTED]
@@ -326,9 +323,9 @@ class AtomicGroup:
         if others and (repeat is None) != (others[0] is None):
             raise rejected(
                 BAD_REQUEST,
-                f"Only some requests of the atomic group have a {REQUEST_ID}. Send one with each "
-                "request, or with none.",
+                f"Only some requests of the atomic group have a {REQUEST_ID}",
                 REQUEST_ID,
+                "Send one with each request, or with none.",
             )
         if repeat is not None and any(
             other is not None
@@ -337,9 +334,9 @@ class AtomicGroup:
         ):
             raise rejected(
                 BAD_REQUEST,
-                f"Two requests of the atomic group have the same {REQUEST_ID}. Send a different "
-                "one with each request.",
+                f"Two requests of the atomic group have the same {REQUEST_ID}",
                 REQUEST_ID,
+                "Send a different one with each request.",
             )
 
     async def commit(self) -> list[Response]:

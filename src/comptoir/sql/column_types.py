@@ -1,33 +1,41 @@
-"""The types of columns for both databases, as tables declare them and revisions create them."""
+"""The types of columns, as tables declare them and revisions create them.
 
-from sqlalchemy import BigInteger, Integer, String
+Each is a type of SQLite with a variant for PostgreSQL, which compares texts by code point, as
+SQLite does.
+"""
+
+from sqlalchemy import BigInteger, Integer, String, Text
 from sqlalchemy.sql.type_api import TypeEngine
 
-from comptoir.sql.dialects.postgresql import types as postgresql
-from comptoir.sql.dialects.sqlite import types as sqlite
+from comptoir.sql.prepared import CODE_POINTS
 
 _POSTGRESQL = "postgresql"
 
 
 def text(length: int | None = None) -> TypeEngine[str]:
-    """Text that compares by code point, of any length or of up to `length` characters."""
-    return sqlite.text(length).with_variant(postgresql.text(length), _POSTGRESQL)
+    """Text of any length, or of up to `length` characters."""
+    if length is None:
+        return Text().with_variant(Text(collation=CODE_POINTS), _POSTGRESQL)
+    return String(length).with_variant(String(length, collation=CODE_POINTS), _POSTGRESQL)
 
 
 def company_key() -> TypeEngine[str]:
-    """The key of companies."""
-    return sqlite.company_key().with_variant(postgresql.company_key(), _POSTGRESQL)
+    """The key of companies, on PostgreSQL of the type by which other tables refer to a company.
+
+    Citus does not colocate tables whose distribution columns differ in type.
+    """
+    return Text().with_variant(String(36, collation=CODE_POINTS), _POSTGRESQL)
 
 
 def whole() -> TypeEngine[int]:
-    """A whole number, or a boolean as 0 and 1."""
-    return sqlite.whole().with_variant(postgresql.whole(), _POSTGRESQL)
+    """A whole number, or a boolean as 0 and 1; 64 bits, since narrower expressions overflow."""
+    return Integer().with_variant(BigInteger(), _POSTGRESQL)
 
 
-def spelled(kind: object) -> str | None:
+def spelled(column_type: object) -> str | None:
     """The text of a column's type in a revision; None for a type that Alembic writes itself."""
-    if isinstance(kind, String):
-        return f"column_types.text({kind.length or ''})"
-    if isinstance(kind, Integer) and not isinstance(kind, BigInteger):
+    if isinstance(column_type, String):
+        return f"column_types.text({column_type.length or ''})"
+    if isinstance(column_type, Integer) and not isinstance(column_type, BigInteger):
         return "column_types.whole()"
     return None

@@ -1,4 +1,9 @@
-"""Bound expressions to SQL, over the records that are asked about and those related to them."""
+"""The SQL of bound expressions, over records and the records related to them.
+
+Databases and SQLAlchemy's compiler recurse over expressions: SQLite's parser fails when about a
+hundred of its symbols are open. The deep parts of an expression are therefore computed as columns
+of common table expressions, each of which may select from another.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -46,18 +51,36 @@ from comptoir.plan.expressions.nodes import (
     parts,
 )
 from comptoir.plan.functions import FunctionName
-from comptoir.sql.depth import DEPTH, Cuts, within
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.prepared import BLANK, constant, named, slot_of
+from comptoir.sql.prepared import BLANK, constant, constant_text, named, slot_of
 from comptoir.sql.select_scope import Name, SelectScope, SqlValue
 from comptoir.sql.tables import COMPANY_ID, Tables
 from comptoir.sql.text_index import matches
 
+DEPTH = 50
+"""The most SQL symbols that may be open at a time in an expression over the records themselves."""
+
+_LEAST_DEPTH = 12
+
+_OPEN_SYMBOLS: dict[type, int] = {
+    Junction: 3,
+    Comparison: 4,
+    Not: 2,
+    IsNull: 3,
+    Function: 6,
+    Choice: 8,
+    OneOf: 6,
+    Exists: 13,
+    CountOf: 10,
+    Related: 10,
+}
+"""The SQL symbols that a node leaves open around its parts; 1 for any other node."""
+
 GROUP = 100
-"""How many terms of a chain stand in a row."""
+"""The most operands of a chain of `and` or `or` in a row."""
 
 COMPANY = "company"
-"""The name of the statement's value that is the company's id."""
+"""The name of the bind parameter for the company's id."""
 
 _NULL: SqlValue = literal_column("NULL")
 
@@ -72,7 +95,7 @@ _COMPARISONS: Mapping[str, Callable[[SqlValue, SqlValue], ColumnElement[bool]]] 
 
 
 class Expressions:
-    """Builds the SQL of expressions whose values begin at a slot."""
+    """Builds the SQL of the expressions of a statement; their slots begin at `first_slot`."""
 
     def __init__(
         self,
@@ -89,59 +112,64 @@ class Expressions:
         self._depth = depth
 
     def restrict(self, scope: SelectScope, node: Value, of: Name | None = None) -> None:
-        """Narrow a scope to where a condition holds.
+        """Add a condition to a scope.
 
-        `of` is a column of the records that the condition is about, even where it names none.
+        `of` is a column of the scope's records, for a condition that may have the same result for
+        all of them: a planner could otherwise leave them out.
         """
         self.split_deep(scope, node)
-        condition = _At(self, scope).condition(node)
+        condition = _Renderer(self, scope).condition(node)
         if of is not None:
-            held = self.call("asked_of", [scope.column(*of), condition])
-            condition = cast("ColumnElement[bool]", held)
+            guarded = self.call("tied_to_row", [scope.column(*of), condition])
+            condition = cast("ColumnElement[bool]", guarded)
         scope.conditions.append(condition)
 
     def value(self, scope: SelectScope, node: Value) -> SqlValue:
-        """The SQL of a value over a scope whose CTEs `split_deep` has added."""
-        return _At(self, scope).value(node)
+        """Build the SQL of a value over a scope that `split_deep` has prepared for it."""
+        return _Renderer(self, scope).value(node)
 
     def split_deep(self, scope: SelectScope, *nodes: Value) -> None:
         """Move the parts of expressions that are too deep into CTEs of a scope."""
-        for stage in Cuts(nodes, self._depth).stages:
-            at = _At(self, scope)
-            columns = scope.extend(dict(scope.computed), [at.value(each) for each in stage])
+        for cut in _Cuts(nodes, self._depth).by_cte:
+            renderer = _Renderer(self, scope)
+            columns = scope.extend(dict(scope.computed), [renderer.value(each) for each in cut])
             scope.computed.update(
-                (id(node), column) for node, column in zip(stage, columns, strict=True)
+                (id(node), column) for node, column in zip(cut, columns, strict=True)
             )
 
     def slot(self, node: Slot) -> SqlValue:
-        """The place of a value."""
+        """Return the bind parameter of a slot."""
         return slot_of(node, self._first_slot)
 
     def call(
         self, name: FunctionName, arguments: Sequence[SqlValue | ColumnElement[bool]]
     ) -> SqlValue:
-        """A function of the dialect."""
+        """Build a call of a function of the dialect."""
         return cast("SqlValue", self._dialect.functions[name](*arguments))
 
-    def deeper(self) -> "Expressions":
-        """The same for expressions over related records."""
-        return Expressions(self._tables, self._dialect, None, self._first_slot, within(self._depth))
+    def nested(self) -> "Expressions":
+        """Return a builder for expressions over related records."""
+        return Expressions(
+            self._tables, self._dialect, None, self._first_slot, _nested_depth(self._depth)
+        )
 
     def related(self, scope: SelectScope, steps: Sequence[Step], node: Value | None) -> SelectScope:
-        """The scope of the records at the end of steps from a scope's, to compute a node over."""
+        """Return a nested scope for a node over the records at the end of steps."""
         columns: dict[tuple[int, str], SqlValue] = {}
         inner = SelectScope([], columns, parent=scope)
-        asked = _asked(steps, node)
+        used = _used_properties(steps, node)
         for step in steps:
             records = self._tables.records[step.target.name]
-            held = {name: records.columns[name] for name in sorted(asked[step.number])}
-            # of a table's many columns, those that are asked for are all that costs time here
-            named_alike = {each.name: column(each.name, each.type) for each in held.values()}
+            columns_used = {name: records.columns[name] for name in sorted(used[step.number])}
+            # only the columns that are used, since each column of a table costs time here
+            table_columns = {
+                each.name: column(each.name, each.type) for each in columns_used.values()
+            }
             other = table(
-                records.table.name, column(COMPANY_ID, String), *named_alike.values()
+                records.table.name, column(COMPANY_ID, String), *table_columns.values()
             ).alias()
             inner.froms.append(other)
-            for name, each in held.items():
+            for name, each in columns_used.items():
                 columns[step.number, name] = other.c[each.name]
             own, theirs = step.navigation.on
             key = inner.column(step.base, own)
@@ -150,42 +178,42 @@ class Expressions:
                 columns[step.number, theirs] == key,
                 columns[step.number, theirs] != BLANK,
                 *(
-                    columns[step.number, name] == _written(value)
+                    columns[step.number, name] == _constant_value(value)
                     for name, value in step.navigation.only.items()
                 ),
             ]
         return inner
 
     def has_attribute(self, scope: SelectScope, node: HasAttribute) -> ColumnElement[bool]:
-        """Whether a record carries an attribute."""
+        """Build the condition that the record has an attribute."""
         pairs = None if self._set is None else self._set.pair_filter
         if pairs is None:
-            raise LookupError("the set declares no pairs to filter by")
+            raise LookupError("the entity set does not declare a pair filter")
         carrier = self._tables.records[pairs.carrier]
         other = carrier.table.alias()
-        columns = {held: other.c[column.name] for held, column in carrier.columns.items()}
-        holds = [
+        columns = {name: other.c[column.name] for name, column in carrier.columns.items()}
+        conditions = [
             other.c[COMPANY_ID] == named(COMPANY),
             columns[pairs.carrier_reference] == scope.column(0, pairs.reference),
             columns[pairs.carrier_name] == self.slot(node.name),
         ]
         if node.value is not None:
-            holds.append(columns[pairs.carrier_value] == self.slot(node.value))
-        return exists(SelectScope([other], {}, holds, scope).selecting(constant(1)))
+            conditions.append(columns[pairs.carrier_value] == self.slot(node.value))
+        return exists(SelectScope([other], {}, conditions, scope).selecting(constant(1)))
 
     def matches(self, scope: SelectScope, node: MatchesSearch) -> ColumnElement[bool]:
-        """Whether a record is among those that a search finds."""
+        """Build the condition that a search finds the record."""
         if self._set is None:
-            raise LookupError("related records are not searched")
+            raise LookupError("a search applies to the records of a set, not to related records")
         key = scope.column(0, self._set.type.key)
         return matches(node, self._set, key, self._tables, self._dialect)
 
 
-class _At:
-    """Renders nodes over a scope that has its CTEs."""
+class _Renderer:
+    """Renders the nodes of expressions over a scope."""
 
-    def __init__(self, terms: Expressions, scope: SelectScope) -> None:
-        self._terms = terms
+    def __init__(self, expressions: Expressions, scope: SelectScope) -> None:
+        self._expressions = expressions
         self._scope = scope
 
     def condition(self, node: Value) -> ColumnElement[bool]:
@@ -194,30 +222,30 @@ class _At:
             return computed == constant(1)
         match node:
             case Junction():
-                held = self._junction(node)
+                sql = self._junction(node)
             case Comparison():
-                held = self._comparison(node)
+                sql = self._comparison(node)
             case OneOf():
-                held = self._one_of(node)
+                sql = self._one_of(node)
             case Not():
-                held = not_(self.condition(node.operand))
+                sql = not_(self.condition(node.operand))
             case IsNull():
-                held = self.value(node.operand).is_(None)
+                sql = self.value(node.operand).is_(None)
             case Exists():
-                held = self._exists(node)
+                sql = self._exists(node)
             case HasAttribute():
-                held = self._terms.has_attribute(self._scope, node)
+                sql = self._expressions.has_attribute(self._scope, node)
             case MatchesSearch():
-                held = self._terms.matches(self._scope, node)
+                sql = self._expressions.matches(self._scope, node)
             case Constant():
-                held = true() if node.value else false()
+                sql = true() if node.value else false()
             case Function():
-                made = self._function(node)
-                is_condition = isinstance(made.type, Boolean)
-                held = cast("ColumnElement[bool]", made) if is_condition else made == constant(1)
+                value = self._function(node)
+                is_condition = isinstance(value.type, Boolean)
+                sql = cast("ColumnElement[bool]", value) if is_condition else value == constant(1)
             case _:
-                held = self.value(node) == constant(1)
-        return held
+                sql = self.value(node) == constant(1)
+        return sql
 
     def value(self, node: Value) -> SqlValue:
         computed = self._scope.computed.get(id(node))
@@ -225,41 +253,41 @@ class _At:
             return computed
         match node:
             case Field():
-                held = self._scope.column(0, node.name)
+                sql = self._scope.column(0, node.name)
             case Member():
-                held = self._scope.column(node.step, node.name)
+                sql = self._scope.column(node.step, node.name)
             case Slot():
-                held = self._terms.slot(node)
+                sql = self._expressions.slot(node)
             case Function():
-                made = self._function(node)
-                held = self._number(made) if isinstance(made.type, Boolean) else made
+                value = self._function(node)
+                sql = self._number(value) if isinstance(value.type, Boolean) else value
             case Null():
-                held = _NULL
+                sql = _NULL
             case Constant():
-                held = cast("SqlValue", constant(int(node.value)))
+                sql = cast("SqlValue", constant(int(node.value)))
             case Choice():
-                held = self._choice(node)
+                sql = self._choice(node)
             case Related():
-                held = self._related(node)
+                sql = self._related(node)
             case CountOf():
-                inner = self._terms.related(self._scope, node.steps, None)
-                held = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
+                inner = self._expressions.related(self._scope, node.steps, None)
+                sql = cast("SqlValue", inner.selecting(func.count()).scalar_subquery())
             case _:
-                held = self._number(self.condition(node))
-        return held
+                sql = self._number(self.condition(node))
+        return sql
 
     def _number(self, condition: ColumnElement[bool] | SqlValue) -> SqlValue:
-        """A condition as the database keeps it: 1, 0 or null."""
-        return self._terms.call("as_number", [condition])
+        """A condition as a number: 1, 0 or null."""
+        return self._expressions.call("as_number", [condition])
 
     def _related(self, node: Related) -> SqlValue:
-        inner = self._terms.related(self._scope, node.steps, node.value)
-        deeper = self._terms.deeper()
-        deeper.split_deep(inner, node.value)
-        return inner.selecting(deeper.value(inner, node.value)).scalar_subquery()
+        inner = self._expressions.related(self._scope, node.steps, node.value)
+        nested = self._expressions.nested()
+        nested.split_deep(inner, node.value)
+        return inner.selecting(nested.value(inner, node.value)).scalar_subquery()
 
     def _function(self, node: Function) -> SqlValue:
-        return self._terms.call(node.name, [self.value(each) for each in node.arguments])
+        return self._expressions.call(node.name, [self.value(each) for each in node.arguments])
 
     def _comparison(self, node: Comparison) -> ColumnElement[bool]:
         left, right = self.value(node.left), self.value(node.right)
@@ -278,8 +306,8 @@ class _At:
             return operand.in_(items)
         if all(isinstance(each, Slot) for each in node.items):
             return operand.in_(items).is_(true())
-        present = [self._terms.call("present", [each]) for each in items]
-        return self._terms.call("present", [operand]).in_(present)
+        present = [self._expressions.call("null_as_value", [each]) for each in items]
+        return self._expressions.call("null_as_value", [operand]).in_(present)
 
     def _choice(self, node: Choice) -> SqlValue:
         if _is_null(node):
@@ -291,19 +319,19 @@ class _At:
         return cast("SqlValue", case(*branches))
 
     def _exists(self, node: Exists) -> ColumnElement[bool]:
-        inner = self._terms.related(self._scope, node.steps, node.condition)
+        inner = self._expressions.related(self._scope, node.steps, node.condition)
         if node.condition is not None:
             last = node.steps[-1]
             related = last.number, last.navigation.on[1]
             of = related if may_be_constant(node.condition) else None
-            self._terms.deeper().restrict(inner, node.condition, of)
+            self._expressions.nested().restrict(inner, node.condition, of)
         return exists(inner.selecting(constant(1)))
 
     def _junction(self, node: Junction) -> ColumnElement[bool]:
         join = and_ if node.operator == "and" else or_
         terms = [self.condition(operand) for operand in node.operands]
         while len(terms) > GROUP:
-            # "is one" keeps SQLAlchemy from flattening the groups into one chain again
+            # "= 1" keeps SQLAlchemy from joining the groups into one chain again
             terms = [
                 self._number(join(*terms[start : start + GROUP]).self_group()) == constant(1)
                 for start in range(0, len(terms), GROUP)
@@ -312,21 +340,21 @@ class _At:
 
 
 def _is_null(node: Value) -> bool:
-    """Whether nothing but null can come of a value, which then has no type either."""
+    """Whether a value is always null, and so has no type."""
     if isinstance(node, Choice):
         return all(map(_is_null, node.values))
     return isinstance(node, Null)
 
 
-def _asked(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:
-    """The properties of the records at each step that a node and the steps themselves ask for."""
-    asked: dict[int, set[str]] = defaultdict(set)
+def _used_properties(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:
+    """The properties of the records at each step that a node and the steps themselves use."""
+    used: dict[int, set[str]] = defaultdict(set)
     pending: list[Value] = [] if node is None else [node]
     walked = list(steps)
     while pending:
         each = pending.pop()
         if isinstance(each, Member):
-            asked[each.step].add(each.name)
+            used[each.step].add(each.name)
         elif isinstance(each, Related | Exists | CountOf):
             walked += each.steps
         pending += parts(each)
@@ -336,14 +364,61 @@ def _asked(steps: Sequence[Step], node: Value | None) -> dict[int, set[str]]:
             pending.append(each.condition)
     for step in walked:
         own, theirs = step.navigation.on
-        asked[step.base].add(own)
-        asked[step.number] |= {theirs, *step.navigation.only}
-    return asked
+        used[step.base].add(own)
+        used[step.number] |= {theirs, *step.navigation.only}
+    return used
 
 
-def _written(value: str | int) -> SqlValue:
-    """A value that the model declares, as part of a statement itself."""
-    if isinstance(value, int):
-        return cast("SqlValue", constant(value))
-    quoted = value.replace("'", "''")
-    return literal_column(f"'{quoted}'")
+def _constant_value(value: str | int) -> SqlValue:
+    """A value that the model declares, as a constant of the statement."""
+    return cast("SqlValue", constant(value) if isinstance(value, int) else constant_text(value))
+
+
+def _nested_depth(depth: int) -> int:
+    """The depth for expressions over related records, within an expression of a given depth."""
+    return max(depth - _OPEN_SYMBOLS[Exists], _LEAST_DEPTH)
+
+
+class _Cuts:
+    """The nodes at which expressions are cut: `by_cte` has those that each CTE computes, in order.
+
+    `open` is the number of SQL symbols that the nodes leave open after the cuts.
+    """
+
+    def __init__(self, nodes: Sequence[Value], depth: int) -> None:
+        self.by_cte: list[list[Value]] = []
+        self._depth = depth
+        self._measured: dict[int, tuple[int, int]] = {}
+        self.open = max((self._measure(node)[0] for node in nodes), default=0)
+
+    def _measure(self, node: Value) -> tuple[int, int]:
+        """The symbols that a node leaves open, and the number of CTEs that it selects from."""
+        known = self._measured.get(id(node))
+        if known is not None:
+            return known
+        symbols = _OPEN_SYMBOLS.get(type(node), 1)
+        below = [(child, *self._measure(child)) for child in parts(node)]
+        ctes = max((each for _, _, each in below), default=0)
+        deepest = 0
+        for child, depth, child_ctes in below:
+            if symbols + depth > self._depth and depth > 1:
+                self._cut(child, child_ctes)
+                ctes = max(ctes, child_ctes + 1)
+            else:
+                deepest = max(deepest, depth)
+        measured = symbols + max(deepest, self._open_within(node)), ctes
+        self._measured[id(node)] = measured
+        return measured
+
+    def _cut(self, node: Value, cte: int) -> None:
+        while len(self.by_cte) <= cte:
+            self.by_cte.append([])
+        if not any(each is node for each in self.by_cte[cte]):
+            self.by_cte[cte].append(node)
+
+    def _open_within(self, node: Value) -> int:
+        """The symbols that the expression of a node over related records leaves open at most."""
+        inner = node.condition if isinstance(node, Exists) else None
+        if isinstance(node, Related):
+            inner = node.value
+        return 1 if inner is None else _Cuts([inner], _nested_depth(self._depth)).open

@@ -1,7 +1,7 @@
 """Statements compiled to text once, with the order in which the driver wants the values."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from sqlalchemy.sql import ClauseElement
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
+from comptoir.plan.read import Row
 
 SHAPES_KEPT = 2_000
 """How many compiled statements of a sort are kept; past that the oldest is dropped."""
@@ -136,6 +137,10 @@ class ManyQueries(msgspec.Struct, frozen=True):
 
 
 Statement = Query | ManyQueries
+
+T = TypeVar("T")
+Steps = Generator[Statement, list[Row], T]
+"""Yields statements, receives the rows of each, and returns a result; a session drives it."""
 
 
 CODE_POINTS = "C"

@@ -1,140 +1,400 @@
-"""Statements that read records, each compiled once per shape of its plan."""
+"""Statements that read records, each compiled once per shape of its plan.
 
-from sqlalchemy import func
+A page, a count and a read of related records start from the same SELECT: the records of a set. The
+transformations of the pipeline build on it, each grouping and each limit as a common table
+expression, so a statement is as long as its pipeline and not deeper.
+"""
 
-from comptoir.edm.model import EntitySet, Model
-from comptoir.edm.types import Stored
-from comptoir.plan.expressions.nodes import Value
-from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, Within
-from comptoir.sql.dialects import Dialect
-from comptoir.sql.expressions import COMPANY
-from comptoir.sql.prepared import Kept, Prepared, Query, constant, named, prepare, whole
-from comptoir.sql.records import (
-    Beside,
-    RecordScopes,
-    Terms,
-    behind,
-    beside_of,
-    directed,
-    key_names,
-    order,
-    row,
-    seek_names,
-    terms_of,
-    values_beside,
-    within_names,
+from collections.abc import Sequence
+from itertools import groupby
+
+import msgspec
+from sqlalchemy import (
+    ClauseElement,
+    ColumnElement,
+    Text,
+    and_,
+    cast,
+    false,
+    func,
+    literal_column,
+    not_,
+    or_,
+    select,
 )
-from comptoir.sql.tables import Tables
+from sqlalchemy.sql.elements import UnaryExpression
 
-Keys = int | None
-Names = tuple[str, ...]
-RecordShape = tuple[EntitySet, Beside]
-Held = tuple[Value | None, int]
-"""A condition, and how many values it has where others follow them."""
+from comptoir.edm.model import EntitySet, Model, NavigationProperty
+from comptoir.edm.types import Stored
+from comptoir.errors import NOT_IMPLEMENTED, Refusal
+from comptoir.plan.expressions.nodes import Field, Value, padded
+from comptoir.plan.read import (
+    Bounds,
+    Compute,
+    CountPlan,
+    Filter,
+    Grouping,
+    Limit,
+    NamedValue,
+    OrderKey,
+    PagePlan,
+    Pipeline,
+    RecordPlan,
+    RelatedPlan,
+)
+from comptoir.sql.dialects import Dialect
+from comptoir.sql.expressions import COMPANY, Expressions
+from comptoir.sql.prepared import (
+    BLANK,
+    Kept,
+    Prepared,
+    Query,
+    constant,
+    named,
+    prepare,
+    slot_of,
+    whole,
+)
+from comptoir.sql.select_scope import Name, SelectScope, SqlValue
+from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
 
-CountShape = tuple[EntitySet, Held, Keys, Names, Beside]
-PageShape = tuple[EntitySet, Held, Keys, Names, Beside, Terms, bool, bool]
+FEW_CTES = 10
+"""The most common table expressions of a statement that runs in the event loop."""
+
+MOST_CTES = 50
+"""The most common table expressions of `$apply`: the time to build each grows with their number."""
+
+_VERSION: Name = (-1, VERSION)
+_RANK = "rank_among_related"
+
+BoundsShape = tuple[int | None, tuple[str, ...]]
+"""The number of keys, unless all records are meant, and the properties with required values."""
+
+CountShape = tuple[Pipeline, BoundsShape]
+PageShape = tuple[Pipeline, BoundsShape, bool, bool]
+RelatedShape = tuple[Pipeline, NavigationProperty, int]
 
 
 class ReadStatements:
-    """Builds and keeps the statements that read the records of a model's sets."""
+    """Builds and caches the statements that read the records of a model's sets."""
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
-        self._compiler = dialect.compiler
-        self._scopes = RecordScopes(tables, dialect)
-        self._records = {each: self._build_record((each, ())) for each in model.sets}
-        self._computed = Kept(self._build_record)
+        self._tables = tables
+        self._dialect = dialect
+        self._records = {each: self._build_record(each) for each in model.sets}
         self._pages = Kept(self._build_page)
         self._counts = Kept(self._build_count)
+        self._related = Kept(self._build_related)
+        self._related_counts = Kept(self._build_related_counts)
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
         company = plan.company.id if plan.company else ""
-        if not plan.computed:
-            return self._records[plan.entity_set].query(company, plan.key)
-        shape = (plan.entity_set, beside_of(plan.computed))
-        prepared = self._computed[shape]
-        return prepared.query(company, plan.key, *values_beside(plan.computed))
+        return self._records[plan.entity_set].query(company, plan.key)
 
     def page(self, plan: PagePlan) -> Query:
         """The statement that reads the rows of a page, in order."""
-        company = plan.company.id if plan.company else ""
-        keys = None if plan.keys is None else len(plan.keys)
-        names, inner = _names(plan.within), _values(plan.within)
-        where, computed = plan.where, plan.computed
-        beside = beside_of(computed) if computed else ()
-        terms, term_values = terms_of(plan.order)
-        seeks, skips = plan.seek is not None, plan.skip > 0
-        held = (where.condition, len(where.values) if beside or term_values else 0)
-        shape = (plan.entity_set, held, keys, names, beside, terms, seeks, skips)
-        prepared = self._pages[shape]
-        return prepared.query(
-            company,
-            plan.limit,
-            plan.skip,
-            *inner,
-            *(plan.seek or ()),
-            *(plan.keys or ()),
-            *where.values,
-            *(values_beside(computed) if computed else ()),
-            *term_values,
+        bounds, keyset = plan.bounds, plan.keyset
+        shape = plan.pipeline, _shape(bounds), keyset is not None, plan.skip > 0
+        return self._pages[shape].query(
+            *_bounds_values(bounds), plan.limit, plan.skip, *(keyset or ()), *plan.values
         )
 
     def count(self, plan: CountPlan) -> Query:
         """The statement that counts: one row with one number."""
-        company = plan.company.id if plan.company else ""
-        keys = None if plan.keys is None else len(plan.keys)
-        beside = beside_of(plan.computed)
-        held = (plan.where.condition, len(plan.where.values))
-        shape = (plan.entity_set, held, keys, _names(plan.within), beside)
-        prepared = self._counts[shape]
+        prepared = self._counts[plan.pipeline, _shape(plan.bounds)]
+        return prepared.query(*_bounds_values(plan.bounds), *plan.values)
+
+    def related(self, plan: RelatedPlan) -> Query:
+        """The statement that reads related records, those of each value together and in order."""
+        page, values = plan.page, padded(plan.values)
+        prepared = self._related[page.pipeline, plan.navigation, len(values)]
         return prepared.query(
-            company,
-            *_values(plan.within),
-            *(plan.keys or ()),
-            *plan.where.values,
-            *values_beside(plan.computed),
+            page.bounds.company_id,
+            *plan.navigation.only.values(),
+            *values,
+            page.skip,
+            page.skip + plan.limit,
+            *page.values,
         )
 
-    def _build_record(self, shape: RecordShape) -> Prepared:
-        entity_set, beside = shape
-        scope = self._scopes.scope(entity_set)
+    def related_counts(self, plan: RelatedPlan) -> Query:
+        """The statement that returns values, each with the number of its related records."""
+        page, values = plan.page, padded(plan.values)
+        prepared = self._related_counts[page.pipeline, plan.navigation, len(values)]
+        return prepared.query(
+            page.bounds.company_id, *plan.navigation.only.values(), *values, *page.values
+        )
+
+    def _build_record(self, entity_set: EntitySet) -> Prepared:
+        scope = self._base(entity_set)
         scope.conditions.append(scope.column(0, entity_set.type.key) == named("key"))
-        self._scopes.compute(scope, entity_set, beside, 0)
-        statement = scope.selecting(*row(scope, entity_set, beside, ()))
-        return prepare(statement, self._compiler, (COMPANY, "key"))
+        columns = [scope.column(0, name) for name in entity_set.type.by_name]
+        return self._prepared(
+            scope.selecting(scope.columns[_VERSION], *columns), scope, (COMPANY, "key")
+        )
 
     def _build_page(self, shape: PageShape) -> Prepared:
-        entity_set, (condition, values), keys, within, beside, terms, seeks, skips = shape
-        scope = self._scopes.narrowed(entity_set, keys, within)
-        first = self._scopes.compute(scope, entity_set, beside, values)
-        self._scopes.sort(scope, entity_set, terms, first)
-        self._scopes.restrict(scope, entity_set, condition)
-        columns = order(scope, terms)
-        names = [COMPANY, "limit", "skip", *within_names(within)]
-        if seeks:
-            names += seek_names(len(columns))
-            scope.conditions.append(behind(columns))
+        pipeline, bounds, continues, skips = shape
+        scope = self._bounded(pipeline.entity_set, bounds)
+        self._transform(scope, pipeline)
+        order = self._sort(scope, pipeline)
+        names = [*_bounds_names(bounds), "limit", "skip"]
+        if continues:
+            names += _keyset_names(len(order))
+            scope.conditions.append(_after_keyset(order))
         statement = (
-            scope.selecting(*row(scope, entity_set, beside, terms))
-            .order_by(*[directed(term, column) for term, column in columns])
+            scope.selecting(*_row(scope, pipeline))
+            .order_by(*[_directed(key, column) for key, column in order])
             .limit(whole("limit"))
             .offset(whole("skip") if skips else constant(0))
         )
-        return prepare(statement, self._compiler, [*names, *key_names(keys)])
+        return self._prepared(statement, scope, names)
 
     def _build_count(self, shape: CountShape) -> Prepared:
-        entity_set, (condition, values), keys, within, beside = shape
-        scope = self._scopes.narrowed(entity_set, keys, within)
-        self._scopes.compute(scope, entity_set, beside, values)
-        self._scopes.restrict(scope, entity_set, condition)
-        names = [COMPANY, *within_names(within), *key_names(keys)]
-        return prepare(scope.selecting(func.count()), self._compiler, names)
+        pipeline, bounds = shape
+        scope = self._bounded(pipeline.entity_set, bounds)
+        self._transform(scope, pipeline)
+        return self._prepared(scope.selecting(func.count()), scope, _bounds_names(bounds))
+
+    def _build_related(self, shape: RelatedShape) -> Prepared:
+        pipeline, navigation, count = shape
+        scope = self._joined(pipeline, navigation, count)
+        order = [_directed(key, column) for key, column in self._sort(scope, pipeline)]
+        joined = scope.column(0, navigation.on[1])
+        rank = func.row_number().over(partition_by=joined, order_by=order).label(_RANK)
+        columns = [
+            column.label(f"c_{number}") for number, column in enumerate(_row(scope, pipeline))
+        ]
+        inner = scope.selecting(*columns, rank, joined.label("joined")).subquery()
+        statement = (
+            select(*(inner.c[f"c_{number}"] for number in range(len(columns))))
+            .where(inner.c[_RANK] > whole("from"), inner.c[_RANK] <= whole("until"))
+            .order_by(inner.c.joined, inner.c[_RANK])
+        )
+        names = [*_joined_names(navigation, count), "from", "until"]
+        return self._prepared(statement, scope, names)
+
+    def _build_related_counts(self, shape: RelatedShape) -> Prepared:
+        pipeline, navigation, count = shape
+        scope = self._joined(pipeline, navigation, count)
+        joined = scope.column(0, navigation.on[1])
+        statement = scope.selecting(joined, func.count()).group_by(joined)
+        return self._prepared(statement, scope, _joined_names(navigation, count))
+
+    def _prepared(
+        self, statement: ClauseElement, scope: SelectScope, names: Sequence[str]
+    ) -> Prepared:
+        prepared = prepare(statement, self._dialect.compiler, names)
+        if scope.cte_count <= FEW_CTES:
+            return prepared
+        # the database takes long to prepare it
+        return msgspec.structs.replace(prepared, costly=True)
+
+    def _base(self, entity_set: EntitySet) -> SelectScope:
+        """The records of a set, in its table or in that of the set of which it is a view."""
+        records = self._tables.records[entity_set.name]
+        table = records.table
+        columns: dict[Name, SqlValue] = {
+            (0, name): column for name, column in records.columns.items()
+        }
+        version: SqlValue = table.c[VERSION]
+        if not entity_set.per_company:
+            # the tag of a company has the company's own incarnation, which the path does not name
+            version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
+        columns[_VERSION] = version
+        company = [table.c[COMPANY_ID] == named(COMPANY)] if entity_set.per_company else []
+        return SelectScope([table], columns, company)
+
+    def _bounded(self, entity_set: EntitySet, bounds: BoundsShape) -> SelectScope:
+        """The records of a set within bounds."""
+        keys, within = bounds
+        scope = self._base(entity_set)
+        for name, place in zip(within, _within_names(within), strict=True):
+            scope.conditions.append(scope.column(0, name) == named(place))
+            if _is_free_when_blank(entity_set, name):
+                scope.conditions.append(scope.column(0, name) != BLANK)
+        if keys is not None:
+            listed = [named(name) for name in _key_names(keys)]
+            key = scope.column(0, entity_set.type.key)
+            scope.conditions.append(key.in_(listed) if listed else false())
+        return scope
+
+    def _joined(
+        self, pipeline: Pipeline, navigation: NavigationProperty, count: int
+    ) -> SelectScope:
+        """The rows of a pipeline over the records that a navigation property relates to values."""
+        entity_set = pipeline.entity_set
+        scope = self._base(entity_set)
+        joined = scope.column(0, navigation.on[1])
+        scope.conditions += [
+            joined.in_([named(f"value_{number}") for number in range(count)]),
+            *(scope.column(0, name) == named(f"only_{name}") for name in navigation.only),
+        ]
+        if _is_free_when_blank(entity_set, navigation.on[1]):
+            scope.conditions.append(joined != BLANK)
+        self._transform(scope, pipeline)
+        return scope
+
+    def _transform(self, scope: SelectScope, pipeline: Pipeline) -> None:
+        """Move a scope onto the rows that the transformations of a pipeline return."""
+        entity_set = pipeline.entity_set
+        is_filtered = False
+        for step in pipeline.transformations:
+            match step:
+                case Filter():
+                    is_filtered = True
+                    self._expressions(entity_set).restrict(scope, step.condition)
+                case Compute():
+                    self._compute(scope, entity_set, step.values)
+                case Grouping():
+                    self._group(scope, entity_set, step, is_filtered=is_filtered)
+                case Limit():
+                    _limit(scope, step)
+            if pipeline.is_applied and scope.cte_count > MOST_CTES:
+                raise Refusal(
+                    NOT_IMPLEMENTED,
+                    f"$apply takes more than {MOST_CTES} stages to compute. Nest its expressions "
+                    "less deeply, or compute several at once, with commas between them.",
+                    target="$apply",
+                )
+
+    def _sort(self, scope: SelectScope, pipeline: Pipeline) -> list[tuple[OrderKey, SqlValue]]:
+        """The order of a pipeline's rows: each key with its column."""
+        self._compute(scope, pipeline.entity_set, pipeline.sorting)
+        return _order(scope, pipeline.order)
+
+    def _compute(
+        self, scope: SelectScope, entity_set: EntitySet, values: Sequence[NamedValue]
+    ) -> None:
+        columns = self._columns(scope, entity_set, values)
+        for each, column in zip(values, columns, strict=True):
+            scope.columns[0, each.name] = column
+
+    def _group(
+        self, scope: SelectScope, entity_set: EntitySet, step: Grouping, *, is_filtered: bool
+    ) -> None:
+        operands = [
+            NamedValue(each.name, each.operand)
+            for each in step.aggregations
+            if each.operand is not None
+        ]
+        columns = iter(self._columns(scope, entity_set, (*step.keys, *operands)))
+        expressions = self._expressions(entity_set)
+        grouped: dict[Name, SqlValue] = {(0, key.name): next(columns) for key in step.keys}
+        keys = list(grouped.values())
+        for each in step.aggregations:
+            arguments = [] if each.operand is None else [next(columns)]
+            grouped[0, each.name] = expressions.call(each.function, arguments)
+        if is_filtered:
+            # the index of the filter finds the rows, not that of the keys
+            keys = [expressions.call("unindexed", [key]) for key in keys]
+        scope.project(grouped, lambda rows: rows.group_by(*keys) if keys else rows)
+
+    def _columns(
+        self, scope: SelectScope, entity_set: EntitySet, values: Sequence[NamedValue]
+    ) -> list[SqlValue]:
+        """The columns of some values; those that are computed become a common table expression."""
+        parts: list[tuple[Expressions, Value]] = []
+        for first_slot, group in groupby(values, key=lambda each: each.first_slot):
+            expressions = self._expressions(entity_set, first_slot)
+            computed = [each.value for each in group if not isinstance(each.value, Field)]
+            expressions.split_deep(scope, *computed)
+            parts += [(expressions, value) for value in computed]
+        columns = [expressions.value(scope, value) for expressions, value in parts]
+        extended = iter(scope.extend({}, columns) if columns else ())
+        return [
+            scope.column(0, each.value.name) if isinstance(each.value, Field) else next(extended)
+            for each in values
+        ]
+
+    def _expressions(self, entity_set: EntitySet, first_slot: int = 0) -> Expressions:
+        return Expressions(self._tables, self._dialect, entity_set, first_slot)
 
 
-def _names(within: Within) -> Names:
-    return tuple([name for name, _ in within]) if within else ()
+def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
+    """The columns of a row, as `Pipeline` describes it."""
+    names = [*pipeline.places, *(each.name for each in pipeline.columns)]
+    names += [key.name for key in pipeline.appended]
+    version = [] if pipeline.is_aggregated else [scope.columns[_VERSION]]
+    return [*version, *(scope.column(0, name) for name in names)]
 
 
-def _values(within: Within) -> tuple[Stored, ...]:
-    return tuple([value for _, value in within]) if within else ()
+def _limit(scope: SelectScope, step: Limit) -> None:
+    order = [_directed(key, column) for key, column in _order(scope, step.order)]
+    limit, skip = slot_of(step.limit), slot_of(step.skip)
+    scope.project(dict(scope.columns), lambda rows: rows.order_by(*order).limit(limit).offset(skip))
+
+
+def _order(scope: SelectScope, order: Sequence[OrderKey]) -> list[tuple[OrderKey, SqlValue]]:
+    return [(key, scope.column(0, key.name)) for key in order]
+
+
+def _directed(key: OrderKey, column: SqlValue) -> UnaryExpression[str | int]:
+    sorting = column.desc() if key.descending else column.asc()
+    if key.nullable:
+        return sorting.nulls_last() if key.descending else sorting.nulls_first()
+    return sorting
+
+
+def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[bool]:
+    """Whether a row comes after the keyset: by the first key in which they differ."""
+    cases: list[ColumnElement[bool]] = []
+    equal: list[ColumnElement[bool]] = []
+    for (key, column), name in zip(order, _keyset_names(len(order)), strict=True):
+        value = named(name)
+        after = column < value if key.descending else column > value
+        same = column == value
+        if key.nullable:
+            # null comes first, and last when the order descends
+            is_null, value_given = column.is_(None), value.is_not(None)
+            if key.descending:
+                after = or_(after, and_(is_null, value_given))
+            else:
+                after = or_(after, not_(or_(is_null, value_given)))
+            same = column.is_not_distinct_from(value)
+        cases.append(and_(*equal, after))
+        equal.append(same)
+    return or_(*cases)
+
+
+def _is_free_when_blank(entity_set: EntitySet, name: str) -> bool:
+    """Whether the index of a property omits blank values.
+
+    The database uses such an index only for a statement that excludes blank values too.
+    """
+    return any(each.blank_is_free and name in each.properties for each in entity_set.type.unique)
+
+
+def _shape(bounds: Bounds) -> BoundsShape:
+    keys = None if bounds.keys is None else len(bounds.keys)
+    return keys, tuple([name for name, _ in bounds.within])
+
+
+def _bounds_names(bounds: BoundsShape) -> list[str]:
+    keys, within = bounds
+    return [COMPANY, *_within_names(within), *_key_names(keys or 0)]
+
+
+def _bounds_values(bounds: Bounds) -> list[Stored]:
+    return [bounds.company_id, *[value for _, value in bounds.within], *(bounds.keys or ())]
+
+
+def _joined_names(navigation: NavigationProperty, count: int) -> list[str]:
+    return [
+        COMPANY,
+        *(f"only_{name}" for name in navigation.only),
+        *(f"value_{number}" for number in range(count)),
+    ]
+
+
+def _within_names(within: Sequence[str]) -> list[str]:
+    return [f"within_{number}" for number in range(len(within))]
+
+
+def _key_names(count: int) -> list[str]:
+    return [f"key_{number}" for number in range(count)]
+
+
+def _keyset_names(count: int) -> list[str]:
+    return [f"keyset_{number}" for number in range(count)]

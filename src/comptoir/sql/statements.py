@@ -5,9 +5,7 @@ from functools import cache, cached_property
 from comptoir.edm.model import Model
 from comptoir.sql.copying import CopyStatements
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.pipelines import PipelineStatements
 from comptoir.sql.reads import ReadStatements
-from comptoir.sql.related import RelatedStatements
 from comptoir.sql.service_tables import ServiceStatements
 from comptoir.sql.tables import build_tables
 from comptoir.sql.text_index import TextIndexStatements
@@ -26,8 +24,6 @@ class Statements:
         self._dialect = dialect
         self.tables = build_tables(model)
         self.reads = ReadStatements(model, self.tables, dialect)
-        self.related = RelatedStatements(self.tables, dialect)
-        self.pipelines = PipelineStatements(self.tables, dialect)
         self.service = ServiceStatements(self.tables, dialect.compiler)
 
     @cached_property

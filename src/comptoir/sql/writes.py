@@ -2,27 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 
-from sqlalchemy import ColumnElement, and_, asc, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, asc, delete, func, select, update
 
-from comptoir.edm.model import EntitySet, Followed, Model, UniqueRule
-from comptoir.edm.types import Stored
+from comptoir.edm.model import EntitySet, Followed, KeyValues, Model, UniqueRule
+from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.arrays import matching, staged_update
 from comptoir.sql.prepared import (
     BLANK,
     Kept,
     Prepared,
     Query,
+    Steps,
     constant,
     named,
     prepare,
     prepare_insert,
-    slot,
 )
 from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
-
-LOOKUP = 500
-"""How many records one statement finds where it takes no arrays."""
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
 UniqueShape = tuple[EntitySet, UniqueRule]
@@ -40,7 +36,7 @@ class WriteStatements:
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect.compiler
-        self._arrays = dialect.arrays
+        self._bulk = dialect.bulk
         self._inserts = {each: self._build_insert(each) for each in model.stored}
         self._deletes = {each: self._build_delete(each) for each in model.stored}
         self._updates = Kept(self._build_update)
@@ -73,26 +69,32 @@ class WriteStatements:
         """The highest value of a property, null without records: company."""
         return self._highest[(entity_set, name)]
 
+    def find(
+        self,
+        company_id: str,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+    ) -> Steps[dict[KeyValues, Row]]:
+        """Read the records that have some of the wanted values of these properties, by values."""
+        columns = [entity_set.type.column_of[name] for name in names]
+        found: dict[KeyValues, Row] = {}
+        for query in self.matches(company_id, entity_set, names, wanted):
+            rows = yield query
+            for row in rows:
+                found[tuple([row[column] for column in columns])] = row
+        return found
+
     def matches(
         self,
         company_id: str,
         entity_set: EntitySet,
         names: tuple[str, ...],
-        wanted: Sequence[tuple[Stored, ...]],
+        wanted: Sequence[KeyValues],
     ) -> Iterator[Query]:
-        """What finds the whole records that have some of the wanted values of these properties."""
-        if self._arrays and wanted:
-            prepared = self._matches[(entity_set, names, 1)]
-            arrays = list(zip(*wanted, strict=True))
-            yield prepared.query(company_id, *arrays)
-            return
-        for start in range(0, len(wanted), LOOKUP):
-            part = list(wanted[start : start + LOOKUP])
-            # the last is repeated, so that a few statements serve parts of all sizes
-            size = 1 << (len(part) - 1).bit_length() if len(wanted) < LOOKUP else LOOKUP
-            part += [part[-1]] * (size - len(part))
-            prepared = self._matches[(entity_set, names, size)]
-            yield prepared.query(company_id, *[value for values in part for value in values])
+        """The statements of `find`, which return whole records."""
+        for rows, values in self._bulk.lookup_values(wanted):
+            yield self._matches[(entity_set, names, rows)].query(company_id, *values)
 
     def _build_insert(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
@@ -113,11 +115,9 @@ class WriteStatements:
         )
         bound = ["company", "key", "version", *(f"set_{name}" for name in names)]
         row = prepare(statement, self._dialect, bound)
-        if not self._arrays:
-            return row
         columns = [VERSION, *(records.columns[name].name for name in names)]
         key = records.columns[entity_set.type.key].name
-        return staged_update(records.table, key, columns, row, self._dialect)
+        return self._bulk.update(records.table, key, columns, row)
 
     def _build_delete(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
@@ -175,7 +175,7 @@ class WriteStatements:
         return prepare(statement, self._dialect, ("company",))
 
     def _build_matches(self, shape: KeysShape) -> Prepared:
-        entity_set, names, count = shape
+        entity_set, names, rows = shape
         records = self._tables.records[entity_set.name]
         columns = [records.columns[name] for name in names]
         given = [records.table.c[VERSION], *records.columns.values()]
@@ -183,22 +183,5 @@ class WriteStatements:
         if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
             # the rule's index is partial, and only a statement that says so may use it
             besides.append(columns[0] != BLANK)
-        if self._arrays:
-            given_names = [column.name for column in columns]
-            return matching(records.table, given, besides, given_names, self._dialect)
-        wanted = [
-            [slot(row * len(names) + number) for number in range(len(names))]
-            for row in range(count)
-        ]
-        company = records.table.c[COMPANY_ID] == named("company")
-        if len(names) == 1:
-            holds = and_(company, columns[0].in_([row[0] for row in wanted]))
-        else:
-            # written out with the company in each, since only so SQLite looks each up by the index
-            holds = or_(
-                *(
-                    and_(company, *(held == each for held, each in zip(columns, row, strict=True)))
-                    for row in wanted
-                )
-            )
-        return prepare(select(*given).where(holds, *besides), self._dialect, ("company",))
+        column_names = [column.name for column in columns]
+        return self._bulk.lookup(records.table, given, column_names, besides, rows)

@@ -1,31 +1,37 @@
-"""The ledger of a company within a transaction: its last change number, time, and new changes.
+"""The state of one company within a transaction: its change numbers and the records read so far.
 
-The company's row is locked before anything is read that a decision rests on, so the order of
-numbers is the order of commits, and a reader of the change log never skips one.
+The transaction locks the company's row before it reads anything else. So change numbers rise in the
+order of commits, and a reader of the change log never skips one.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from itertools import repeat
 
 import msgspec
 
-from comptoir.edm.model import Company
+from comptoir.edm.model import Company, EntitySet, KeyValues
 from comptoir.edm.times import INSTANT, instant
 from comptoir.edm.types import Stored
 from comptoir.errors import COMPANY_NOT_FOUND, DATABASE_OLDER, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
 from comptoir.sql.service_tables import ServiceStatements
-from comptoir.store.known import Known
 from comptoir.store.watermarks import Watermarks
+
+CREATE, UPDATE, DELETE = "create", "update", "delete"
+"""The verbs of the change log."""
+
+Identity = tuple[str, tuple[str, ...], KeyValues]
+"""An entity set, the properties of its key or of a unique rule, and their values in one record."""
 
 _log = logging.getLogger(__name__)
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A line of the change log: the record is named by its key, its content is not told."""
+    """An entry of the change log. It has the record's key, but none of its values."""
 
     number: int
     entity_set: str
@@ -35,8 +41,43 @@ class Change(msgspec.Struct, frozen=True):
     by: str
 
 
-class LedgerMark(msgspec.Struct, frozen=True):
-    """Where a ledger stood before a unit of work."""
+class IdentityMap(dict[Identity, Row | None]):
+    """The records that a transaction has read or written, None for those that do not exist.
+
+    The writer holds the company's row lock, so a record cannot change between its read and its
+    write. Blank values that a unique rule allows repeatedly are not an identity.
+    """
+
+    def add(
+        self,
+        entity_set: EntitySet,
+        names: tuple[str, ...],
+        wanted: Sequence[KeyValues],
+        found: Mapping[KeyValues, Row],
+    ) -> None:
+        """Add the result of a read: of the wanted values, `found` has those that exist."""
+        for values in wanted:
+            self[(entity_set.name, names, values)] = found.get(values)
+
+    def replace(self, entity_set: EntitySet, before: Row | None, after: Row | None) -> None:
+        """Apply a write; `before` is None for a new record, `after` for a deleted one."""
+        for names, columns in _identities(entity_set):
+            if before is not None:
+                self[(entity_set.name, names, tuple([before[at] for at in columns]))] = None
+            if after is not None:
+                self[(entity_set.name, names, tuple([after[at] for at in columns]))] = after
+
+
+@cache
+def _identities(entity_set: EntitySet) -> Sequence[tuple[tuple[str, ...], tuple[int, ...]]]:
+    """The properties of the key and of each unique rule, with their columns in a row."""
+    entity_type = entity_set.type
+    all_names = [(entity_type.key,), *(rule.properties for rule in entity_type.unique)]
+    return [(names, tuple(entity_type.column_of[name] for name in names)) for names in all_names]
+
+
+class Savepoint(msgspec.Struct, frozen=True):
+    """The state of a ledger before a unit of work."""
 
     number: int
     at: str
@@ -44,19 +85,20 @@ class LedgerMark(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """Numbers the changes of one company; refusals and no-ops take no number.
+    """Numbers the changes of one company within a transaction.
 
-    `rows` are those of the statement that reads it; a company that is not there, or not yet, has
-    none. `known` is what the transaction knows of the company's records.
+    `rows` is the result of the statement that reads and locks the company's row; it is empty if
+    the company does not exist.
     """
 
     def __init__(self, company_id: str, rows: Sequence[Row], watermarks: Watermarks) -> None:
         self.company_id = company_id
-        self.known = Known()
-        self._is_there = bool(rows)
+        self.identity_map = IdentityMap()
+        self._exists = bool(rows)
         number, at, incarnation = rows[0] if rows else (0, INSTANT.default, "")
         self._number, self._at = int(number), str(at)
-        self._company = Company(company_id, str(incarnation))
+        self.unchecked_company = Company(company_id, str(incarnation))
+        """The company, with a blank incarnation if it does not exist."""
         self._watermarks = watermarks
         self._changes: list[tuple[Stored, ...]] = []
         self.is_ahead = False
@@ -64,27 +106,53 @@ class Ledger:
 
     @property
     def company(self) -> Company:
-        """The company as the transaction sees it: it may have been renewed a moment ago.
+        """The company with its current incarnation, which may be newer than the request's.
 
-        Raises `Refusal` (404) when the company is not there, as while it is copied again.
+        Raises `Refusal` (404) if the company does not exist, as while it is copied again.
         """
-        self.need_company()
-        return self._company
+        self.check_exists()
+        return self.unchecked_company
 
-    def need_company(self) -> None:
-        """Raise `Refusal` (404) when the company is not there."""
-        if not self._is_there:
+    def check_exists(self) -> None:
+        """Raise `Refusal` (404) if the company does not exist."""
+        if not self._exists:
             raise Refusal(
                 COMPANY_NOT_FOUND,
-                f"There is no company {self.company_id} any more, or it is being copied to here.",
+                f"The company {self.company_id} was deleted, or is being copied to this database",
+                "List the companies to find those that exist.",
             )
 
-    def take(self) -> tuple[int, str]:
-        """The next change's number and its time, which never falls as numbers rise.
+    def log(self, entity_set: EntitySet, key: Stored, verb: str, by: str) -> tuple[int, str]:
+        """Add an entry to the change log; returns its number and time.
 
-        Raises `Refusal`: 404 as `company` does, 503 when the database lacks a change that this
-        service has acknowledged.
+        The time never falls as numbers rise. Raises `Refusal`: 404 as `check_exists`, 503 if the
+        database lacks a change that this process has acknowledged.
         """
+        self._next()
+        number, at = self._number, self._at
+        self._changes.append((self.company_id, number, entity_set.name, str(key), verb, at, by))
+        return number, at
+
+    def log_all(
+        self, entity_set: EntitySet, keys: Sequence[Stored], verb: str, by: str
+    ) -> tuple[range, str]:
+        """Add an entry for each of some keys, at least one; returns their numbers and time."""
+        self._next()
+        numbers = range(self._number, self._number + len(keys))
+        self._number = numbers[-1]
+        self._changes += zip(
+            repeat(self.company_id),
+            numbers,
+            repeat(entity_set.name),
+            map(str, keys),
+            repeat(verb),
+            repeat(self._at),
+            repeat(by),
+            strict=False,
+        )
+        return numbers, self._at
+
+    def _next(self) -> None:
         self._check_watermark()
         self._number += 1
         now = instant(datetime.now(UTC))
@@ -92,22 +160,8 @@ class Ledger:
             self._at = now
         else:
             self.is_ahead = True
-        return self._number, self._at
-
-    def renew(self, incarnation: str) -> None:
-        """Go on with another incarnation of the company, which the unit of work stores.
-
-        Raises `Refusal` (404) as `company` does.
-        """
-        self._company = msgspec.structs.replace(self.company, incarnation=incarnation)
-
-    def acknowledge(self) -> None:
-        """Note, once the transaction is committed, that its changes will be acknowledged."""
-        if self._changes:
-            self._watermarks.acknowledge(self._company, self._number, self._at)
 
     def _check_watermark(self) -> None:
-        """Raise `Refusal` (503) when the database lacks a change that was acknowledged."""
         acknowledged = self._watermarks.number(self.company)
         if self._number < acknowledged:
             _log.error(
@@ -119,33 +173,22 @@ class Ledger:
             )
             raise Refusal(
                 DATABASE_OLDER,
-                f"The database has lost changes of the company {self.company_id}, and takes no "
-                "others until its operator has run `comptoir company renew`.",
+                f"The database has lost changes of the company {self.company_id}",
+                "Ask the operator to run `comptoir company renew`, then send the request again.",
                 headers={"Retry-After": "60"},
             )
 
-    def note(self, number: int, entity_set: str, record: Stored, verb: str, by: str) -> None:
-        """Write a line of the change log, to be stored with the transaction."""
-        self._changes.append((self.company_id, number, entity_set, str(record), verb, self._at, by))
+    def renew(self, incarnation: str) -> None:
+        """Continue with another incarnation, which the unit of work stores.
 
-    def note_all(
-        self, entity_set: str, records: Sequence[Stored], verb: str, by: str
-    ) -> tuple[range, str]:
-        """Take a number for each of some records and write their lines; the numbers, their time."""
-        first, at = self.take()
-        self._number += len(records) - 1
-        numbers = range(first, first + len(records))
-        self._changes += zip(
-            repeat(self.company_id),
-            numbers,
-            repeat(entity_set),
-            map(str, records),
-            repeat(verb),
-            repeat(at),
-            repeat(by),
-            strict=False,
-        )
-        return numbers, at
+        Raises `Refusal` (404) as `check_exists`.
+        """
+        self.unchecked_company = msgspec.structs.replace(self.company, incarnation=incarnation)
+
+    def acknowledge(self) -> None:
+        """Raise the watermark after the commit, before any client learns of the changes."""
+        if self._changes:
+            self._watermarks.acknowledge(self.unchecked_company, self._number, self._at)
 
     @property
     def number(self) -> int:
@@ -159,29 +202,28 @@ class Ledger:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are new changes."""
+        """Whether the transaction has changes."""
         return bool(self._changes)
 
     @property
     def last(self) -> Change | None:
-        """The last line that was written, None when there is none."""
+        """The last change of the transaction, if it has any."""
         return Change(*self._changes[-1][1:]) if self._changes else None  # type: ignore[arg-type]
 
-    def mark(self) -> LedgerMark:
-        """Where the ledger stands, for `rewind`."""
-        return LedgerMark(self._number, self._at, len(self._changes))
+    def savepoint(self) -> Savepoint:
+        """The current state, for `roll_back`."""
+        return Savepoint(self._number, self._at, len(self._changes))
 
-    def rewind(self, mark: LedgerMark) -> None:
-        """Forget what a unit of work did that is rolled back."""
-        self._number, self._at = mark.number, mark.at
-        if len(self._changes) > mark.changes:
-            del self._changes[mark.changes :]
-            self.known.clear()
+    def roll_back(self, savepoint: Savepoint) -> None:
+        """Undo the changes of a unit of work."""
+        self._number, self._at = savepoint.number, savepoint.at
+        if len(self._changes) > savepoint.changes:
+            del self._changes[savepoint.changes :]
+            self.identity_map.clear()
 
     def closing(self, statements: ServiceStatements) -> Iterator[Statement]:
         """The statements that store the ledger at the end of the transaction."""
         if not self._changes:
             return
-        add, keep = statements.add_change, statements.keep_ledger
-        yield add.many(self._changes)
-        yield keep.query(self.company_id, self._number, self._at)
+        yield statements.add_change.many(self._changes)
+        yield statements.keep_ledger.query(self.company_id, self._number, self._at)

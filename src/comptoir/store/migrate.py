@@ -1,75 +1,106 @@
-"""Brings a database to the current schema, whichever database it is."""
+"""Prepares the database of the settings: migrations, and checks before a start."""
 
 import asyncio
+from collections.abc import Mapping
 
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError
-from comptoir.store.schema import Tell
+from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
+from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, shown
+from comptoir.store.watermarks import Watermark
 
 
 def migrate(
     settings: Settings,
     model: Model,
-    tell: Tell = lambda _: None,
+    report: Report = lambda _: None,
     *,
     distribute: bool = False,
 ) -> str:
-    """Bring the database of the settings up to date, and give its schema's revision.
+    """Upgrade the database to the current schema, and return its revision.
 
-    A file is created when it is not there. With `distribute` the tables are distributed over a
-    cluster of Citus. `tell` is told what takes long, and what cannot be had. Raises `OperatorError`
-    when the database cannot be used or distributed, or when its schema is too new. Not to be called
-    within an event loop.
+    Creates a missing file. With `distribute`, Citus distributes the tables. `report` receives what
+    takes long, and what is not available. Raises `OperatorError` if the database cannot be used or
+    distributed, or has a newer schema. Runs an event loop of its own.
     """
     if is_postgres(settings.database):
-        from comptoir.store.postgres.migrating import migrate_server  # noqa: PLC0415 - brings asyncpg
+        from comptoir.store.postgres.migration import migrate_server  # noqa: PLC0415 - imports asyncpg
 
-        return asyncio.run(migrate_server(settings, model, tell, distribute=distribute))
+        return asyncio.run(migrate_server(settings, model, report, distribute=distribute))
     if distribute:
         raise OperatorError(
-            f"{shown(settings.database)} is a file, which lies on one machine. What can be "
-            "distributed is a database on PostgreSQL with Citus."
+            f"{shown(settings.database)} is a file and cannot be distributed. Name a database on "
+            "PostgreSQL with Citus."
         )
     return migrate_file(database_path(settings.database), model)
 
 
 def check_replica(settings: Settings) -> None:
-    """Raise `OperatorError` when the settings name a replica that is none of their database.
+    """Raise `OperatorError` if the settings name a replica that does not follow their database.
 
-    `UnreachableError` when it may be later.
+    `UnreachableError` if it may be available later.
     """
     if not settings.read_database:
         return
     if not is_postgres(settings.database):
         raise OperatorError(
-            f"read_database is for databases on PostgreSQL: {shown(settings.database)} is a file, "
-            "which has no replicas. Leave it out."
+            f"{shown(settings.database)} is a file, which has no replicas. Remove read_database, "
+            "or name a database on PostgreSQL."
         )
-    from comptoir.store.postgres.replica import check_replica as check  # noqa: PLC0415 - brings asyncpg
-    from comptoir.store.postgres.url import check_url  # noqa: PLC0415 - brings asyncpg
+    from comptoir.store.postgres.connection import check_url  # noqa: PLC0415 - imports asyncpg
+    from comptoir.store.postgres.replica_reads import check_replica as check  # noqa: PLC0415 - imports asyncpg
 
     check_url(settings.database)
     try:
         check_url(settings.read_database)
     except OperatorError as fault:
-        raise OperatorError(f"read_database names no replica: {fault}") from fault
+        raise OperatorError(f"invalid read_database: {fault}") from fault
     asyncio.run(check(settings))
 
 
-def make_ready(settings: Settings, model: Model, tell: Tell = lambda _: None) -> None:
-    """Make sure that the database of the settings has the current schema.
+def make_ready(settings: Settings, model: Model, report: Report = lambda _: None) -> None:
+    """Ensure that the database has the current schema.
 
-    A file is brought up to date. A database on a server, which others use as well, is left as it
-    is: `comptoir migrate` changes it, when its operator says so. Raises as `migrate` does, and
-    `UnreachableError` when the server may be there later.
+    Upgrades a file. Only checks a database on a server, which other hosts may use: its operator
+    upgrades it by `comptoir migrate`. Raises as `migrate` does, and `UnreachableError` if the
+    server may be available later.
     """
     if is_postgres(settings.database):
-        from comptoir.store.postgres.migrating import check_database  # noqa: PLC0415 - brings asyncpg
+        from comptoir.store.postgres.migration import check_database  # noqa: PLC0415 - imports asyncpg
 
-        asyncio.run(check_database(settings, settings.database, tell))
+        asyncio.run(check_database(settings, settings.database, report))
     else:
         migrate_file(database_path(settings.database), model)
+
+
+async def check_not_older(store: Store, marks: Mapping[Company, Watermark]) -> None:
+    """Raise `OperatorError` if the change log lacks an acknowledged change.
+
+    Ignores companies that have another incarnation than their watermark. Raises `Refusal` (503) if
+    the database is unreachable.
+    """
+    lacking = [company for company, mark in marks.items() if await _lacks(store, company, mark)]
+    if not lacking:
+        return
+    first = lacking[0]
+    others = f", and changes of {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    raise OperatorError(
+        "the database is older than what this service last wrote to it: it lacks change "
+        f"{marks[first].number} of the company {first.id}{others}. Run `comptoir company renew "
+        "--all`, then start again."
+    )
+
+
+async def _lacks(store: Store, company: Company, mark: Watermark) -> bool:
+    last = await store.last_change(company)
+    if last is None:
+        return False
+    if last.number <= mark.number:
+        return last != mark
+    # other changes may have taken the numbers of the lost ones
+    found = await store.changes(company, mark.number - 1, 1)
+    return [each.at for each in found] != [mark.at]

@@ -1,9 +1,8 @@
-"""The schema of a database: its revision, and which programs may use it.
+"""The schema of a database: its revision, and the programs that may use it.
 
-Every revision says which programs the schema that it makes serves: `serves` is the oldest revision
-whose programs go on working on it. A schema is expanded first, and contracted when no program uses
-any more what goes: so the programs of before and after a revision run side by side while they are
-replaced one by one.
+Each revision declares in `serves` the oldest revision whose programs work with its schema. A schema
+is expanded first, and contracted when no program uses the removed parts any more. So programs of
+the previous and the next release use the same database during a rolling upgrade.
 """
 
 import re
@@ -19,11 +18,11 @@ from comptoir.sql import column_types
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
-LIKENESS_INDEX = "search_likeness"
-"""PostgreSQL's index over the texts of documents, which is there where pg_trgm can be had."""
+TEXT_INDEX = "search_likeness"
+"""PostgreSQL's index of the documents' texts, which needs the extension pg_trgm."""
 
-Tell = Callable[[str], None]
-"""Takes a line on what is going on, for whoever runs a migration."""
+Report = Callable[[str], None]
+"""Receives one line on the progress of a migration, for the operator."""
 
 _DECLARED = re.compile(r"""^(revision|serves) = ["'](\w+)["']$""", re.MULTILINE)
 
@@ -41,7 +40,7 @@ STATE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """The revisions that this program knows: the last one, and for each what it serves."""
+    """The latest revision of this program, and what each revision serves."""
 
     head: str
     serves: Mapping[str, str]
@@ -49,10 +48,10 @@ class Revisions:
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """What a database says of its schema; None for what it does not say.
+    """The state of a schema as its database records it; None for what is not recorded.
 
-    `serves` counts for `revision` alone. `routines` is the digest of the routines that are in it,
-    `unicode` the version of Unicode whose rules of case they follow.
+    `routines` is the digest of the installed routines, and `unicode` the version of Unicode whose
+    case mappings they contain.
     """
 
     revision: str | None
@@ -63,10 +62,9 @@ class SchemaState:
 
 @cache
 def revisions() -> Revisions:
-    """The revisions that come with this program.
+    """The revisions of this program, read from the texts of their modules.
 
-    Read from the texts of their modules: Alembic, which would import them, costs more than
-    everything else that a service does at its start.
+    To import Alembic and the modules costs more than the rest of a service's start.
     """
     serves: dict[str, str] = {}
     for path in sorted((MIGRATIONS / "versions").glob("[0-9]*.py")):
@@ -76,7 +74,7 @@ def revisions() -> Revisions:
 
 
 def state_of(connection: Connection) -> SchemaState:
-    """What a database says of its schema."""
+    """The state of a database's schema."""
     tables = inspect(connection)
     if not tables.has_table(_version.name):
         return SchemaState(None)
@@ -84,15 +82,16 @@ def state_of(connection: Connection) -> SchemaState:
     if revision is None or not tables.has_table(STATE.name):
         return SchemaState(revision)
     rows = connection.execute(select(STATE.c.name, STATE.c.value))
-    kept = {str(name): str(value) for name, value in rows}
-    serves = kept.get("serves") if kept.get("revision") == revision else None
-    return SchemaState(revision, serves, kept.get("routines"), kept.get("unicode"))
+    stored = {str(name): str(value) for name, value in rows}
+    # earlier releases upgrade a schema without recording what it serves
+    serves = stored.get("serves") if stored.get("revision") == revision else None
+    return SchemaState(revision, serves, stored.get("routines"), stored.get("unicode"))
 
 
 def is_behind(state: SchemaState, name: str) -> bool:
     """Whether a database lacks revisions; a newer one that serves this program lacks none.
 
-    Raises `OperatorError`, which calls the database by `name`, when its schema is too new.
+    Raises `OperatorError`, which calls the database `name`, if this program cannot use a newer one.
     """
     known = revisions()
     if state.revision is None or state.revision in known.serves:
@@ -100,13 +99,13 @@ def is_behind(state: SchemaState, name: str) -> bool:
     if state.serves in known.serves:
         return False
     raise OperatorError(
-        f"{name} has schema {state.revision}, which is newer than this program knows "
+        f"{name} has schema {state.revision}, which is newer than that of this program "
         f"({known.head}). Upgrade comptoir, or name another database."
     )
 
 
 def check_state(state: SchemaState, name: str) -> None:
-    """Raise `OperatorError` when this program cannot use the schema of a database."""
+    """Raise `OperatorError` if this program cannot use the schema of the database `name`."""
     if is_behind(state, name):
         raise OperatorError(
             f"{name} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
@@ -114,9 +113,9 @@ def check_state(state: SchemaState, name: str) -> None:
         )
 
 
-def keep(connection: Connection, **facts: str) -> None:
-    """Keep what a database says of its schema."""
-    connection.execute(delete(STATE).where(STATE.c.name.in_(facts)))
+def store_state(connection: Connection, **state: str) -> None:
+    """Record parts of the state of a database's schema."""
+    connection.execute(delete(STATE).where(STATE.c.name.in_(state)))
     connection.execute(
-        insert(STATE), [{"name": name, "value": value} for name, value in facts.items()]
+        insert(STATE), [{"name": name, "value": value} for name, value in state.items()]
     )

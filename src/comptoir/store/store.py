@@ -1,104 +1,246 @@
-"""A store over whatever runs statements: what the databases have in common, which is most of it."""
+"""The store: reads by statements and writes by units of work, on any database.
+
+A database brings a `Reader` and a `Writer`, which run statements, and its dialect.
+"""
 
 import asyncio
 import secrets
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractAsyncContextManager
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import Protocol, TypeVar
 
-from typing_extensions import override
-
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.times import instant
-from comptoir.errors import KEY_EXISTS, Refusal
-from comptoir.plan.read import Row
+from comptoir.edm.types import Stored
+from comptoir.errors import KEY_EXISTS, UNAVAILABLE, Refusal
+from comptoir.plan.read import CountPlan, PagePlan, RecordPlan, RelatedPlan, Row
 from comptoir.plan.write import WritePlan
-from comptoir.sql.prepared import Statement
+from comptoir.sql.prepared import Prepared, Query, Steps
 from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps, Written
-from comptoir.store.condition import Condition
-from comptoir.store.following import Following
-from comptoir.store.ledger import Change, Ledger
-from comptoir.store.protocol import KNOWN_SECONDS, Reads, Store
-from comptoir.store.reads import Reading, StatementReads
-from comptoir.store.snapshot import SnapshotConnection
-from comptoir.store.submission import UnitFactory
-from comptoir.store.text_index import index_unit
-from comptoir.store.unit import group_of_work, unit_of_work
-from comptoir.store.watermarks import Watermark
+from comptoir.store.event_loop import Slices, SliceScheduler
+from comptoir.store.ledger import Change
+from comptoir.store.text_index import BackgroundIndexing, index_some
+from comptoir.store.unit import UnitOfWork, Work
+from comptoir.store.watermarks import Watermark, Watermarks
+from comptoir.store.writer import Condition, Writer
+from comptoir.store.writes import Written, write, write_all
 
 T = TypeVar("T")
 
+MANY_ROWS = 2_000
+"""Rows written to a table after which the planner's statistics of it are refreshed."""
 
-class UnitReading(Reading, Protocol):
-    """Runs statements that read, and units of such."""
+KNOWN_SECONDS = 1.0
+"""Seconds for which a known company is not looked up again. Removing a company waits as long."""
 
-    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit that only reads to its end."""
+SLICE_ROWS = 2_000
+"""The most rows of a slice of a snapshot connection."""
+
+SLICE_CHARACTERS = 4_000_000
+"""Characters of text after which a slice of a snapshot connection ends."""
+
+Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
+"""Awaits a long read while its client is connected, and cancels it after that."""
+
+Noted = Callable[[str], None]
+"""Receives the outcome of a read that a replica may answer: once for each outcome of a request."""
+
+NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
+"""Receives the company and the set of a search before it runs."""
 
 
-class Writing(Protocol):
-    """Runs units of work."""
+async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
+    """Await a read to its end."""
+    return await rows
 
-    async def submit(
-        self,
-        company_id: str,
-        factory: UnitFactory[T],
-        *,
-        alone: bool = False,
-        plans: Sequence[WritePlan] = (),
-    ) -> T:
-        """Run a unit and give its result once it is on the disk.
 
-        Only a unit that is `alone` may be refused after a change of its own. Raises what the unit
-        raises; `Refusal` 429 when too many wait, 503 when the transaction failed. After either,
-        nothing of the unit is stored.
+class Renewed(Refusal):
+    """503: a company got another incarnation during the request. Look it up again."""
+
+    def __init__(self, company_id: str) -> None:
+        super().__init__(
+            UNAVAILABLE,
+            f"The company {company_id} was renewed during the request",
+            "Send the request again.",
+            headers={"Retry-After": "1"},
+        )
+
+
+class Reader(Protocol):
+    """Runs statements that read. All methods raise `Refusal`: 503, and 429 if too many wait."""
+
+    scheduler: SliceScheduler
+
+    async def lookup(self, query: Query) -> list[Row]:
+        """All rows of a statement that finds them by a key."""
+
+    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that returns few."""
+
+    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that may run long."""
+
+    def page(self, plan: PagePlan, patience: Patience) -> Slices:
+        """The rows of a page, in slices; yields to the event loop between them."""
+
+
+class UnitReader(Reader, Protocol):
+    """Runs units that only read as well."""
+
+    async def drive(self, unit: Steps[T]) -> T:
+        """Run a unit to its end."""
+
+
+class SnapshotConnection(Protocol):
+    """A connection with a fixed view of its database; raises `Refusal` as other reads do."""
+
+    async def fetch(self, query: Query) -> list[Row]:
+        """All rows of a statement that returns few."""
+
+    def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
+        """The rows of a statement in slices, none of which is empty."""
+
+
+class Reads:
+    """Reads the records of a model.
+
+    All methods raise `Refusal`: 503 if the database cannot serve, 429 if too many reads wait, and
+    `Renewed` where a replica may answer.
+    """
+
+    def __init__(self, statements: Statements, reader: Reader, note_search: NoteSearch) -> None:
+        self._statements = statements
+        self._reader = reader
+        self._note = note_search
+
+    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
+        """One record, None if it does not exist."""
+        rows = await self._reader.lookup(self._statements.reads.record(plan))
+        return rows[0] if rows else None
+
+    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
+        """The rows of a page, in slices small enough for the event loop."""
+        if plan.pipeline.is_applied:
+            return self._result(plan, patience)
+        if plan.pipeline.searches:
+            return self._search(plan, patience)
+        return self._reader.page(plan, patience)
+
+    async def _search(self, plan: PagePlan, patience: Patience) -> Slices:
+        await self._note_search(plan)
+        async with aclosing(self._reader.page(plan, patience)) as slices:
+            async for rows in slices:
+                yield rows
+
+    async def _result(self, plan: PagePlan, patience: Patience) -> Slices:
+        # all rows at once, because each slice would compute the whole result
+        rows = await self._found(plan, self._statements.reads.page(plan), patience)
+        async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
+            async for some in slices:
+                yield some
+
+    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+        """The number of records that match, or of rows in a pipeline's result."""
+        rows = await self._found(plan, self._statements.reads.count(plan), patience)
+        return int(rows[0][0])
+
+    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
+        """The related records of many records, ordered by the value that relates them."""
+        return await self._found(plan.page, self._statements.reads.related(plan), patience)
+
+    async def related_counts(
+        self, plan: RelatedPlan, patience: Patience = unlimited
+    ) -> dict[Stored, int]:
+        """The number of related records by the value that relates them; zeros are left out."""
+        rows = await self._found(plan.page, self._statements.reads.related_counts(plan), patience)
+        return {value: int(count) for value, count in rows}
+
+    async def position(self, company: Company, at_least: int = 0) -> int:
+        """The number of the company's last change, 0 without changes.
+
+        Later reads return this state or a newer one. A replica answers only if it has the change
+        with the number `at_least`.
         """
+        rows = await self._rows(self._statements.service.position, company.id)
+        # a company that is being deleted is known a little longer
+        return int(rows[0][0]) if rows else 0
 
-    async def give_way(self, seconds: float) -> None:
-        """Let others write, after a unit that took so many seconds."""
+    async def changes_of(
+        self,
+        company: Company,
+        entity_set: EntitySet,
+        since: int,
+        until: int,
+        limit: int,
+        patience: Patience = unlimited,
+    ) -> list[Change]:
+        """The changes of one set after the number `since` and up to `until`, in order."""
+        prepared = self._statements.service.changes_of
+        query = prepared.query(company.id, entity_set.name, since, until, limit)
+        rows = await self._reader.rows(query, patience)
+        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+
+    async def _found(
+        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+    ) -> list[Row]:
+        if not plan.pipeline.searches:
+            return await self._reader.rows(query, patience)
+        await self._note_search(plan)
+        return await self._reader.long_rows(query, patience)
+
+    async def _note_search(self, plan: PagePlan | CountPlan) -> None:
+        if plan.bounds.company is not None:
+            await self._note(plan.bounds.company, plan.pipeline.entity_set)
+
+    async def _rows(self, prepared: Prepared, *values: Stored) -> list[Row]:
+        return await self._reader.lookup(prepared.query(*values))
 
 
-OpenSnapshot = Callable[[], AbstractAsyncContextManager[SnapshotConnection]]
-"""Opens a snapshot connection for as long as the block is entered; raises `Refusal` as reads do."""
-
-
-class StatementStore(StatementReads, Store):
-    """Implements `Store` by statements, but for how it is opened and closed."""
+class Store(Reads, ABC):
+    """Reads records, and writes them by units of work. Use it within one running event loop."""
 
     def __init__(
         self,
         statements: Statements,
-        reader: UnitReading,
-        writer: Writing,
-        open_snapshot: OpenSnapshot,
+        reader: UnitReader,
+        writer: Writer,
         condition: Condition,
+        watermarks: Watermarks,
     ) -> None:
         documents = statements.tables.search_documents.name
         refresh = partial(self.refresh_statistics, (documents,))
-        self._following = Following(self.search_lag, self._index_some, refresh)
-        super().__init__(statements, reader, self._following.searched)
-        self.statements = statements
+        self._indexing = BackgroundIndexing(self.search_lag, self._index_some, refresh)
+        super().__init__(statements, reader, self._indexing.note_search)
         self._units = reader
         self._writer = writer
-        self._open_snapshot = open_snapshot
-        self.condition = condition
         self._companies: dict[str, tuple[Company, float]] = {}
+        self.statements = statements
+        self.condition = condition
+        self.watermarks = watermarks
+        """The last change of each company that this process has acknowledged."""
 
-    @override
     def replicated(self, company: Company, seen: int) -> Reads:
+        """The reads of one company for one request, which a replica may answer.
+
+        They show the company's state after its change with the number `seen`, or a later one; with
+        0, the replica's state. Without a replica, the store itself.
+        """
         return self
 
-    @override
     async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
-        # a company goes while it is copied to here again; one that is not there may come any time
-        known = self._companies.get(company_id)
+        """The company with this id, None if it does not exist.
+
+        The result may be `KNOWN_SECONDS` old. With `may_lag` it may be older, because the replica
+        checks the company again, and the primary may be unreachable.
+        """
+        cached = self._companies.get(company_id)
         now = monotonic()
-        if known is not None and (may_lag or now < known[1]):
-            return known[0]
+        if cached is not None and (may_lag or now < cached[1]):
+            return cached[0]
         rows = await self._rows(self._statements.service.company, company_id)
         if not rows:
             self.forget(company_id)
@@ -107,121 +249,140 @@ class StatementStore(StatementReads, Store):
         self._companies[company_id] = (company, now + KNOWN_SECONDS)
         return company
 
-    @override
-    async def create_company(self, company_id: str, name: str) -> Company:
-        incarnation = secrets.token_hex(4)
-        prepared = self._statements.service.add_company
-        at = instant(datetime.now(UTC))
-        query = prepared.query(company_id, name, name, at, incarnation)
-
-        def unit(_: Ledger) -> Generator[Statement, list[Row], None]:
-            yield from _check_not_copied(company_id, self._statements)
-            yield query
-
-        await self._writer.submit(company_id, unit)
-        return Company(company_id, incarnation)
-
-    @override
     def forget(self, company_id: str) -> None:
+        """Look the company up again at its next use."""
         self._companies.pop(company_id, None)
 
-    @override
-    async def renew(self, company_id: str) -> int:
+    async def create_company(self, company_id: str, name: str) -> Company:
+        """Add a company; raises `Refusal` (409) if the id is taken."""
         incarnation = secrets.token_hex(4)
-        query = self._statements.service.renew.query(company_id, incarnation)
+        at = instant(datetime.now(UTC))
+        query = self._statements.service.add_company.query(company_id, name, name, at, incarnation)
 
-        def unit(ledger: Ledger) -> Generator[Statement, list[Row], int]:
-            ledger.renew(incarnation)
+        def work(unit: UnitOfWork) -> Steps[None]:
+            yield from _check_free(unit)
             yield query
-            return ledger.number
 
-        return await self.submit(company_id, unit)
+        await self._writer.submit(company_id, work)
+        return Company(company_id, incarnation)
 
-    @override
+    async def renew(self, company_id: str) -> int:
+        """Give a company another incarnation; returns the number of its last change.
+
+        Other processes may know the previous incarnation for `KNOWN_SECONDS`, but write nothing by
+        it. Raises `Refusal` (404) if the company does not exist.
+        """
+        incarnation = secrets.token_hex(4)
+
+        def work(unit: UnitOfWork) -> Steps[int]:
+            unit.ledger.renew(incarnation)
+            yield unit.statements.service.renew.query(company_id, incarnation)
+            return unit.ledger.number
+
+        return await self.transact(company_id, work)
+
     async def last_change(self, company: Company) -> Watermark | None:
+        """The last change of a company, with number 0 if it has none.
+
+        None if the company does not exist, or has another incarnation.
+        """
         rows = await self._rows(self._statements.service.last_change, company.id)
         if not rows or rows[0][0] != company.incarnation:
             return None
         return Watermark(int(rows[0][1]), str(rows[0][2]))
 
-    @override
+    async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
+        """The changes of a company after the number `since`, in order, without gaps."""
+        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
+        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+
     async def search_lag(self, company: Company, entity_set: EntitySet) -> int:
+        """How many changes of a company the text index of one of its sets lacks."""
         index = self._statements.index
         indexed = index.sets[entity_set]
         rows = await self._rows(index.lag, company.id, indexed.name, indexed.layout)
         return int(rows[0][0]) if rows else 0
 
-    @override
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
-        await self._following.catch_up(company, entity_set)
+        """Bring the text index of a set up to the last change.
 
-    @override
+        Searches are exact without it; they start the same in the background if many changes lack.
+        """
+        await self._indexing.catch_up(company, entity_set)
+
+    async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
+        return await self._writer.submit(company.id, partial(index_some, entity_set), alone=True)
+
     async def write(self, plan: WritePlan) -> Written:
-        return await self._writer.submit(
-            plan.company.id, partial(unit_of_work, plan, self._statements), plans=(plan,)
-        )
+        """Do a write; returns after the commit, raises `Refusal` if it is not done."""
+        return await self._writer.submit(plan.company.id, partial(write, plan), plans=(plan,))
 
-    @override
     async def write_all(self, plans: Sequence[WritePlan]) -> list[Written]:
-        return await self._writer.submit(
-            plans[0].company.id,
-            partial(group_of_work, plans, self._statements),
-            alone=True,
-            plans=plans,
-        )
+        """Do several writes of one company in order, all or none.
 
-    @override
-    async def submit(self, company_id: str, unit: UnitFactory[T]) -> T:
+        Raises `GroupRefusal` for the first that is refused.
+        """
+        work = partial(write_all, plans)
+        return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
+
+    async def transact(self, company_id: str, work: Work[T]) -> T:
+        """Run one of the many units of work of a long operation in a transaction of its own.
+
+        Returns after the commit, and after other processes could write. Raises what the unit
+        raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the unit
+        is stored and `CancelledError` raised.
+        """
         began = monotonic()
-        result = await self._writer.submit(company_id, unit, alone=True)
+        result = await self._writer.submit(company_id, work, alone=True)
         await self._writer.give_way(monotonic() - began)
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
         return result
 
-    @override
-    async def read(self, unit: Generator[Statement, list[Row], T]) -> T:
+    async def read(self, unit: Steps[T]) -> T:
+        """Run a unit that only reads."""
         return await self._units.drive(unit)
 
-    @override
+    @abstractmethod
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return self._open_snapshot()
+        """A connection with a fixed view: what is committed when the block begins."""
 
-    @override
     async def refresh_statistics(self, tables: Sequence[str]) -> None:
-        # SQLite's planner does not use any here
-        return
+        """Refresh the planner's statistics of tables after many rows were written to them.
 
-    @override
-    async def changes(self, company: Company, since: int, limit: int) -> list[Change]:
-        rows = await self._rows(self._statements.service.changes, company.id, since, limit)
-        return [Change(*row) for row in rows]  # type: ignore[arg-type]
+        It changes no result and never raises. SQLite's planner uses no statistics here.
+        """
 
-    @override
     async def check(self) -> None:
+        """Raise `Refusal` (503) unless the database answers."""
         await self._rows(self._statements.service.company, "")
 
-    async def _index_some(self, company: Company, entity_set: EntitySet) -> int:
-        return await self._writer.submit(
-            company.id, partial(index_unit, company.id, entity_set, self._statements), alone=True
-        )
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish the accepted writes, then close all connections."""
 
 
-def _check_not_copied(company_id: str, statements: Statements) -> Steps:
-    """Raise `Refusal` (409) when an unfinished copy or deletion of a company has this id."""
-    rows = yield statements.copying.hold_mark.query(company_id)
+def characters(rows: Iterable[Row]) -> int:
+    """The number of characters of text in rows."""
+    return sum([len(value) for row in rows for value in row if isinstance(value, str)])
+
+
+def _check_free(unit: UnitOfWork) -> Steps[None]:
+    """Raise `Refusal` (409) if an unfinished copy or deletion of a company has the id."""
+    rows = yield unit.statements.copying.hold_mark.query(unit.company_id)
     if rows and not rows[0][0]:
         raise Refusal(
             KEY_EXISTS,
-            f"The company {company_id} is being deleted, or its deletion was interrupted. Choose "
-            f"another id, or finish with `comptoir company delete {company_id}`.",
+            f"The company {unit.company_id} is being deleted, or its deletion was interrupted",
+            "Choose another id, or finish the deletion with `comptoir company delete "
+            f"{unit.company_id}`.",
             target="id",
         )
     if rows:
         raise Refusal(
             KEY_EXISTS,
-            f"A copy of the company {company_id} is under way, or was interrupted. Choose another "
-            "id, or finish the copy.",
+            f"The company {unit.company_id} is being copied, or its copy was interrupted",
+            "Choose another id, or finish the copy.",
             target="id",
         )

@@ -1,36 +1,49 @@
-"""The unit of work that brings the text index of a set up to date, some records at a time.
+"""Brings the text index of a set up to date, in the background after a search.
 
-It reads the change log from the set's mark, and moves the mark in the same transaction. So index
-and mark agree however it ends, and several processes at once index different parts.
+A search is exact whatever the index contains, because the database compares records that changed
+since they were indexed one by one. Writes do nothing for the index.
 """
 
-from collections.abc import Generator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from time import monotonic
 
-from comptoir.edm.model import EntitySet
-from comptoir.plan.read import Row
-from comptoir.sql.prepared import Statement
-from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps
-from comptoir.store.ledger import Ledger
+from comptoir.edm.model import Company, EntitySet
+from comptoir.errors import Refusal
+from comptoir.sql.prepared import Steps
+from comptoir.store.unit import UnitOfWork
 
 RECORDS = 100
-"""The most records that a unit indexes: other writes wait for some milliseconds."""
+"""The most records that a unit indexes; other writes wait for some milliseconds."""
+
+CHANGES = 20_000
+"""The most changes that a unit reads, of this set and of others."""
+
+TOLERATED_LAG = 500
+"""Changes since the index was up to date, after which a search starts to index them."""
+
+MANY_UNITS = 16
+"""Units of indexing after which the statistics of the index are refreshed the first time."""
 
 Window = tuple[str, str, int, int]
 """The changes that a unit reads: company, set, the number before the first, the last number."""
 
-CHANGES = 20_000
-"""The most changes that a unit reads, whether of this set or of others."""
+Lag = Callable[[Company, EntitySet], Awaitable[int]]
+"""Returns how many changes the index of a set lacks."""
 
 
-def index_unit(
-    company_id: str, entity_set: EntitySet, statements: Statements, _: Ledger
-) -> Generator[Statement, list[Row], int]:
-    """Index the next changed records of a set; returns how many changes are left."""
+def index_some(entity_set: EntitySet, unit: UnitOfWork) -> Steps[int]:
+    """Index the next changed records of a set; returns how many changes are left.
+
+    Moves the set's mark in the same transaction. So index and mark always agree, and several
+    processes index different records.
+    """
+    statements, company_id = unit.statements, unit.company_id
     marks, indexed = statements.index, statements.index.sets[entity_set]
     rows = yield statements.service.ledger.query(company_id)
     if not rows:
-        # a copy of the company is under way again
+        # the company is being copied again
         return 0
     last = int(rows[0][0])
     rows = yield marks.mark.query(company_id, indexed.name)
@@ -38,8 +51,8 @@ def index_unit(
         (free,) = yield marks.free_scope.query(company_id)
         yield marks.add_mark.query(company_id, indexed.name, indexed.layout, *free)
         rows = [(indexed.layout, 0, *free)]
-    held, number, scope = rows[0]
-    since = int(number) if held == indexed.layout else 0
+    layout, number, scope = rows[0]
+    since = int(number) if layout == indexed.layout else 0
     through = min(since + CHANGES, last)
     rows = yield marks.window.query(company_id, indexed.logged, since, through, RECORDS)
     if len(rows) == RECORDS:
@@ -48,7 +61,7 @@ def index_unit(
         window = (company_id, indexed.logged, since, through)
         # the text index is fastest with rising numbers
         highest = yield marks.last_document.query(company_id, scope)
-        yield from _drop(indexed.name, window, statements)
+        yield from _drop(indexed.name, window, unit)
         texts = yield indexed.texts.query(*window)
         documents = [
             (company_id, number, indexed.name, str(key), text)
@@ -56,16 +69,76 @@ def index_unit(
         ]
         yield marks.add_document.many(documents)
         yield from marks.documents.add((number, text) for _, number, _, _, text in documents)
-    if through > since or held != indexed.layout:
+    if through > since or layout != indexed.layout:
         yield marks.keep_mark.query(company_id, indexed.name, indexed.layout, through)
     return last - through
 
 
-def _drop(name: str, window: Window, statements: Statements) -> Steps:
+def _drop(name: str, window: Window, unit: UnitOfWork) -> Steps[None]:
     """Drop the documents of the records that changed."""
-    company_id = window[0]
-    stale = yield statements.index.stale.query(company_id, name, *window[1:])
+    index, company_id = unit.statements.index, window[0]
+    stale = yield index.stale.query(company_id, name, *window[1:])
     if stale:
         documents = sorted((int(number), str(text)) for number, text in stale)
-        yield from statements.index.documents.drop(documents)
-        yield statements.index.drop_document.many((company_id, number) for number, _ in documents)
+        yield from index.documents.drop(documents)
+        yield index.drop_document.many((company_id, number) for number, _ in documents)
+
+
+class BackgroundIndexing:
+    """Indexes the sets that are searched, one unit of work after another.
+
+    `lag` reads how many changes an index lacks, and `unit` indexes some of them before it returns
+    the rest.
+    """
+
+    def __init__(
+        self, lag: Lag, unit: Lag, refresh_statistics: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._lag = lag
+        self._unit = unit
+        self._refresh_statistics = refresh_statistics
+        self._tasks: dict[tuple[str, EntitySet], asyncio.Task[None]] = {}
+        self._stopping = False
+
+    async def note_search(self, company: Company, entity_set: EntitySet) -> None:
+        """Start to index a set if its index lacks many changes; do not wait for the end."""
+        key = (company.id, entity_set)
+        if key in self._tasks or await self._lag(company, entity_set) <= TOLERATED_LAG:
+            return
+        # another search may have started it meanwhile
+        if key not in self._tasks and not self._stopping:
+            task = asyncio.create_task(self._index(company, entity_set))
+            self._tasks[key] = task
+            task.add_done_callback(lambda _: self._tasks.pop(key))
+
+    async def _index(self, company: Company, entity_set: EntitySet) -> None:
+        # nobody waits for the index, and a later search tries again after a refusal
+        with suppress(Refusal):
+            async with aclosing(self._units(company, entity_set)) as units:
+                async for seconds in units:
+                    if self._stopping:
+                        break
+                    # the index gets at most half of the writer's time
+                    await asyncio.sleep(seconds)
+
+    async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
+        """Index a set until no change is left; raises `Refusal` as a write does."""
+        async for _ in self._units(company, entity_set):
+            pass
+
+    async def _units(self, company: Company, entity_set: EntitySet) -> AsyncGenerator[float, None]:
+        """Index a set unit by unit; yields the seconds that each unit took."""
+        lag, done = 1, 0
+        while lag > 0:
+            began = monotonic()
+            lag = await self._unit(company, entity_set)
+            done += 1
+            # a unit looks up the documents that it replaces, slowly by a plan for a small index
+            if done >= MANY_UNITS and (lag == 0 or done.bit_count() == 1):
+                await self._refresh_statistics()
+            yield monotonic() - began
+
+    async def stop(self) -> None:
+        """Return when the units under way have ended."""
+        self._stopping = True
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)

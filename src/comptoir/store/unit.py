@@ -1,214 +1,264 @@
-"""The unit of work: precondition, derivation, row and change record of one write.
+"""The unit of work: reads and changes records of one company within a transaction.
 
-A unit is a generator: it yields the statements to run and is sent their rows. So it is written
-once, and a session runs it in whatever way its driver works.
+Its operations are generators: they yield statements and receive the rows. A session drives them on
+a connection, so they are written once for every database.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
 
-from comptoir.edm.model import Company
-from comptoir.errors import (
-    ENTITY_CHANGED,
-    PARAM_NOT_PROVIDED,
-    GroupRefusal,
-    Refusal,
-)
+from comptoir.edm.model import Computed, EntitySet, Followed
+from comptoir.edm.numbers import Int32
+from comptoir.edm.types import Stored, ValueFault
+from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal
 from comptoir.plan.read import RecordPlan, Row
-from comptoir.plan.target import RecordPath, record_not_found
-from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
-from comptoir.response.records import entity_tag, opaque_tag
-from comptoir.sql.prepared import Statement
+from comptoir.sql.prepared import Steps
 from comptoir.sql.statements import Statements
-from comptoir.store.change import CREATE, DELETE, Written, change, check_unique, next_free, taken
-from comptoir.store.derivation import derive
-from comptoir.store.known import Known
-from comptoir.store.ledger import Ledger
-from comptoir.store.repeats import recall, recall_all, remember
+from comptoir.store.ledger import CREATE, DELETE, UPDATE, Ledger
+
+T = TypeVar("T")
 
 
-def unit_of_work(
-    plan: WritePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    """The unit of a write; raises `Refusal` when it must not happen, and has then changed nothing.
+class UnitOfWork:
+    """All or nothing of one request, within a transaction that may have several such units."""
 
-    The refusals come in this order: 404 unknown record, 412, 400 for values, 409.
-    """
-    if plan.repeat is not None:
-        return _repeatable(plan, plan.repeat, statements, ledger)
-    return _write(plan, statements, ledger)
+    __slots__ = ("_savepoint", "company_id", "identity_map", "ledger", "statements")
+
+    def __init__(self, statements: Statements, ledger: Ledger) -> None:
+        self.statements = statements
+        self.ledger = ledger
+        self.identity_map = ledger.identity_map
+        self.company_id = ledger.company_id
+        self._savepoint = ledger.savepoint()
+
+    def roll_back(self) -> None:
+        """Undo the unit's changes in ledger and identity map."""
+        self.ledger.roll_back(self._savepoint)
+
+    def read(self, entity_set: EntitySet, key: Stored) -> Steps[Row | None]:
+        """Read a record by its key, None if it does not exist."""
+        identity = (entity_set.name, (entity_set.type.key,), (key,))
+        if identity not in self.identity_map:
+            plan = RecordPlan(entity_set, self.ledger.unchecked_company, key)
+            rows = yield self.statements.reads.record(plan)
+            self.identity_map[identity] = rows[0] if rows else None
+        return self.identity_map[identity]
+
+    def insert(self, entity_set: EntitySet, given: Mapping[str, Stored], by: str) -> Steps[Row]:
+        """Insert a record with the given values; numbers, derives and defaults the others.
+
+        `by` is the author in the change log. Raises `Refusal`: 400 without a key, 409 for values of
+        a unique rule that another record has.
+        """
+        entity_type = entity_set.type
+        values = dict(given)
+        for each in entity_type.properties:
+            if each.numbered and each.name not in values:
+                (values[each.name],) = yield from self.free_numbers(entity_set, each.name, 1)
+        if entity_type.key not in values:
+            raise Refusal(
+                PARAM_NOT_PROVIDED,
+                f"{entity_type.key} is required",
+                "Send a value for it.",
+                target=entity_type.key,
+            )
+        record = {
+            each.name: values.get(each.name, each.type.default) for each in entity_type.properties
+        }
+        key = record[entity_type.key]
+        yield from self.derive(entity_set, record, values, record.keys())
+        yield from self.check_unique(entity_set, key, record, record.keys())
+        number, at = self.ledger.log(entity_set, key, CREATE, by)
+        stamp = entity_type.modified_at
+        if stamp is not None and stamp.name not in values:
+            record[stamp.name] = at
+        row = (number, *record.values())
+        yield self.statements.writes.insert(entity_set).many(((self.company_id, *row),))
+        self.identity_map.replace(entity_set, None, row)
+        return row
+
+    def update(
+        self,
+        entity_set: EntitySet,
+        current: Row,
+        given: Mapping[str, Stored],
+        by: str,
+        *,
+        replaces: bool = False,
+    ) -> Steps[Row]:
+        """Set values of a record and derive others; returns the new row.
+
+        With `replaces`, properties that are not given get the values of a new record, except those
+        that the service sets. A change without effect is not written or logged. Raises `Refusal`
+        (409) for values of a unique rule that another record has.
+        """
+        entity_type = entity_set.type
+        record = dict(zip(entity_type.by_name, current[1:], strict=True))
+        key = record[entity_type.key]
+        if replaces:
+            record |= {
+                each.name: each.type.default
+                for each in entity_type.properties
+                if not (each.name == entity_type.key or each.modified_at or each.numbered)
+            }
+            touched: AbstractSet[str] = record.keys()
+        else:
+            touched = {name for name, value in given.items() if record[name] != value}
+            if not touched:
+                return current
+        record.update(given)
+        derived = yield from self.derive(entity_set, record, given, touched)
+        changed = _differing(record, current) if replaces else {*touched, *derived}
+        if not changed:
+            return current
+        yield from self.check_unique(entity_set, key, record, changed)
+        number, at = self.ledger.log(entity_set, key, UPDATE, by)
+        stamp = entity_type.modified_at
+        if stamp is not None and stamp.name not in given:
+            record[stamp.name] = at
+            changed.add(stamp.name)
+        names = tuple([name for name in record if name in changed])
+        values = (self.company_id, key, number, *[record[name] for name in names])
+        yield self.statements.writes.update(entity_set, names).many((values,))
+        row = (number, *record.values())
+        self.identity_map.replace(entity_set, current, row)
+        return row
+
+    def delete(self, entity_set: EntitySet, current: Row, by: str) -> Steps[None]:
+        """Delete a record."""
+        key = current[entity_set.type.column_of[entity_set.type.key]]
+        self.ledger.log(entity_set, key, DELETE, by)
+        yield self.statements.writes.delete(entity_set).many(((self.company_id, key),))
+        self.identity_map.replace(entity_set, current, None)
+
+    def check_unique(
+        self,
+        entity_set: EntitySet,
+        key: Stored,
+        record: Mapping[str, Stored],
+        changed: AbstractSet[str],
+    ) -> Steps[None]:
+        """Raise `Refusal` (409) if another record has the changed values of a unique rule."""
+        entity_type = entity_set.type
+        for rule in entity_type.unique:
+            values = [record[name] for name in rule.properties]
+            if changed.isdisjoint(rule.properties) or (rule.blank_is_free and values == [""]):
+                continue
+            identity = (entity_set.name, rule.properties, tuple(values))
+            if identity in self.identity_map:
+                other = self.identity_map[identity]
+                key_column = entity_type.column_of[entity_type.key]
+                is_taken = other is not None and other[key_column] != key
+            else:
+                duplicate = self.statements.writes.duplicate(entity_set, rule)
+                is_taken = bool((yield duplicate.query(self.company_id, key, *values)))
+            if is_taken:
+                raise taken(entity_set, rule.name)
+
+    def free_numbers(self, entity_set: EntitySet, name: str, count: int) -> Steps[Sequence[Stored]]:
+        """The next free numbers of a numbered property; raises `Refusal` (400) past the highest."""
+        rows = yield self.statements.writes.highest(entity_set, name).query(self.company_id)
+        first = max(int(rows[0][0] or 0) + 1, 1)
+        if first + count - 1 > Int32.maximum:
+            raise Refusal(
+                BAD_REQUEST,
+                f"No number after the highest {name} is free",
+                f"Send a free {name}.",
+                target=name,
+            )
+        return range(first, first + count)
+
+    def derive(
+        self,
+        entity_set: EntitySet,
+        record: dict[str, Stored],
+        given: Mapping[str, Stored],
+        changed: AbstractSet[str],
+    ) -> Steps[set[str]]:
+        """Derive values of a record in place; returns the names of those that it changed.
+
+        Only properties that `given` leaves out are derived. `changed` are those that the write
+        sets to other values.
+        """
+        derived: set[str] = set()
+        for rule in entity_set.type.derivations:
+            if rule.target in given:
+                continue
+            if isinstance(rule, Computed):
+                if rule.source not in changed:
+                    continue
+                value: Stored | None = _computed(entity_set, record, rule)
+            else:
+                value = yield from self._followed(entity_set, record, rule)
+            if value is not None and record[rule.target] != value:
+                record[rule.target] = value
+                derived.add(rule.target)
+        return derived
+
+    def _followed(
+        self, entity_set: EntitySet, record: Mapping[str, Stored], rule: Followed
+    ) -> Steps[Stored | None]:
+        """The value of the record that a reference names, None without such a record."""
+        reference = record[rule.reference]
+        if reference == "":
+            return None
+        if record[rule.named_by] == reference:
+            # the record references itself, by values that are not stored yet
+            own = all(record[name] == value for name, value in rule.only.items())
+            return record[rule.value] if own else None
+        own_key = record[entity_set.type.key]
+        identity = (entity_set.name, (rule.named_by,), (reference,))
+        if identity in self.identity_map:
+            return _value(entity_set, self.identity_map[identity], own_key, rule)
+        prepared = self.statements.writes.followed(entity_set, rule)
+        rows = yield prepared.query(self.company_id, reference, own_key, *rule.only.values())
+        return rows[0][0] if rows else None
 
 
-def group_of_work(
-    plans: Sequence[WritePlan], statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], list[Written]]:
-    """The unit of several writes, each of which sees what those before it did.
-
-    Raises `GroupRefusal` when one of them must not happen; then none has.
-    """
-    done = yield from recall_all(plans, statements, ledger)
-    if done is None:
-        done = []
-        for index, plan in enumerate(plans):
-            try:
-                written = yield from unit_of_work(plan, statements, ledger)
-            except Refusal as refusal:
-                raise GroupRefusal(index, refusal) from refusal
-            done.append(written)
-    # whoever sees one of them sees all
-    last = max(each.number for each in done)
-    return [Written(each.row, last, each.company) for each in done]
+Work = Callable[[UnitOfWork], Steps[T]]
+"""The content of a unit of work: yields statements, and returns its result."""
 
 
-def _repeatable(
-    plan: WritePlan, repeat: Repeat, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    """A write that is done once, and recalled whenever it comes again."""
-    recalled = yield from recall(plan, repeat, statements, ledger)
-    if recalled is not None:
-        return recalled
-    written = yield from _write(plan, statements, ledger)
-    yield from remember(plan, repeat, written, statements)
-    return written
-
-
-def _write(
-    plan: WritePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    if isinstance(plan, CreatePlan):
-        return _create(plan, statements, ledger)
-    if isinstance(plan, UpdatePlan):
-        return _update(plan, statements, ledger)
-    return _delete(plan, statements, ledger)
-
-
-def _create(
-    plan: CreatePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    entity_set, kind, given = plan.entity_set, plan.entity_set.type, dict(plan.body.values)
-    existing: Row | None = None
-    if kind.key in given and not plan.body.key_is_generated:
-        sought = RecordPlan(entity_set, plan.company, given[kind.key])
-        existing = yield from _record(sought, statements, ledger.known)
-    if existing is not None:
-        _check_create_guard(plan, existing, ledger.company)
-    if plan.body.refusal is not None:
-        raise plan.body.refusal
-    if existing is not None:
-        raise taken(entity_set, kind.key)
-    for each in kind.properties:
-        if each.numbered and each.name not in given:
-            rows = yield statements.writes.highest(entity_set, each.name).query(plan.company.id)
-            given[each.name] = next_free(each.name, rows[0][0])
-    if kind.key not in given:
-        raise Refusal(
-            PARAM_NOT_PROVIDED, f"{kind.key} is required. Send a value for it.", target=kind.key
-        )
-    record = {each.name: given.get(each.name, each.type.default) for each in kind.properties}
-    company_id, key = plan.company.id, record[kind.key]
-    known = ledger.known
-    yield from derive(company_id, entity_set, record, given, record.keys(), statements, known)
-    yield from check_unique(company_id, entity_set, key, record, record.keys(), statements, known)
-    number, at = ledger.take()
-    stamp = kind.modified_at
-    if stamp is not None and stamp.name not in given:
-        record[stamp.name] = at
-    row = (number, *record.values())
-    yield statements.writes.insert(entity_set).many(((company_id, *row),))
-    ledger.note(number, entity_set.name, key, CREATE, plan.by)
-    known.change(entity_set, None, row)
-    return Written(row, number, ledger.company)
-
-
-def _update(
-    plan: UpdatePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements, ledger)
-    if plan.body.refusal is not None:
-        raise plan.body.refusal
-    given = plan.body.values
-    row = yield from change(
-        plan.entity_set, current, given, plan.by, statements, ledger, replaces=plan.replaces
-    )
-    return Written(row, ledger.number, ledger.company)
-
-
-def _delete(
-    plan: DeletePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Written]:
-    current = yield from _guarded(plan, statements, ledger)
-    kind = plan.entity_set.type
-    key = current[kind.column_of[kind.key]]
-    number, _ = ledger.take()
-    yield statements.writes.delete(plan.entity_set).many(((plan.company.id, key),))
-    ledger.note(number, plan.entity_set.name, key, DELETE, plan.by)
-    ledger.known.change(plan.entity_set, current, None)
-    return Written(current, number, ledger.company)
-
-
-def _guarded(
-    plan: UpdatePlan | DeletePlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Row]:
-    """The record, whose tag allows what is planned."""
-    current = yield from _current(plan, statements, ledger.known)
-    # the request may know an incarnation that is not the company's any more
-    tag = opaque_tag(ledger.company, current[0])
-    if not plan.if_match.hold(tag):
-        raise _changed(ledger.company, current)
-    if plan.if_none_match is not None and plan.if_none_match.hold(tag):
-        raise Refusal(
-            ENTITY_CHANGED,
-            "The record has a tag that If-None-Match excludes. Leave that header out.",
-            target="If-None-Match",
-        )
-    return current
-
-
-def _current(
-    plan: UpdatePlan | DeletePlan, statements: Statements, known: Known
-) -> Generator[Statement, list[Row], Row]:
-    """The record as it stands in the transaction, wherever the path says that it is."""
-    if not isinstance(plan.address, RecordPath):
-        sought = RecordPlan(plan.entity_set, plan.company, plan.address)
-        current = yield from _record(sought, statements, known)
-        if current is None:
-            raise record_not_found(plan.entity_set, plan.address)
-        return current
-    search = plan.address.record()
-    try:
-        page = next(search)
-        while True:
-            page = search.send((yield statements.reads.page(page)))
-    except StopIteration as end:
-        found: Row = end.value
-        return found
-
-
-def _record(
-    sought: RecordPlan, statements: Statements, known: Known
-) -> Generator[Statement, list[Row], Row | None]:
-    """A record as it stands in the transaction, None when there is none."""
-    place = (sought.entity_set.name, (sought.entity_set.type.key,), (sought.key,))
-    if place not in known:
-        rows = yield statements.reads.record(sought)
-        known[place] = rows[0] if rows else None
-    return known[place]
-
-
-def _changed(company: Company, current: Row) -> Refusal:
+def taken(entity_set: EntitySet, names: str) -> Refusal:
+    """409: another record has the same values of these properties."""
     return Refusal(
-        ENTITY_CHANGED,
-        f"The record has changed: its tag is now {entity_tag(company, current[0])}. "
-        "Read it again, decide again, and send that tag as If-Match.",
-        target="If-Match",
+        KEY_EXISTS,
+        f"Another record of {entity_set.name} has the same {names}, which must be unique",
+        "Send other values, or update that record.",
+        target=names,
     )
 
 
-def _check_create_guard(plan: CreatePlan, existing: Row, company: Company) -> None:
-    if plan.must_not_exist:
+def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
+    return {
+        name
+        for (name, value), before in zip(record.items(), current[1:], strict=True)
+        if value != before
+    }
+
+
+def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Computed) -> Stored:
+    value = rule.rule(record[rule.source])
+    target = entity_set.type.by_name[rule.target].type
+    try:
+        return target.from_text(target.to_text(value)) if value != target.default else value
+    except ValueFault as fault:
         raise Refusal(
-            ENTITY_CHANGED,
-            "A record with this key exists, and If-None-Match: * allows none. Update it instead.",
-            target="If-None-Match",
-        )
-    if plan.if_match is not None and not plan.if_match.hold(opaque_tag(company, existing[0])):
-        raise _changed(company, existing)
+            BAD_REQUEST,
+            f"{rule.target}, which follows from {rule.source}, {fault.problem}",
+            f"Send another {rule.source}, or send {rule.target} as well.",
+            target=rule.source,
+        ) from None
+
+
+def _value(
+    entity_set: EntitySet, other: Row | None, own_key: Stored, rule: Followed
+) -> Stored | None:
+    """The value of the other record, None if that is the record itself by its old number."""
+    column_of = entity_set.type.column_of
+    if other is None or other[column_of[entity_set.type.key]] == own_key:
+        return None
+    if any(other[column_of[name]] != value for name, value in rule.only.items()):
+        return None
+    return other[column_of[rule.value]]

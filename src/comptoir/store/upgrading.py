@@ -1,4 +1,4 @@
-"""Runs revisions by Alembic, which is imported here and in the revisions alone."""
+"""Alembic: upgrades by revisions, and the declared schema. Only revisions import it elsewhere."""
 
 from collections.abc import MutableMapping
 from typing import Literal
@@ -13,17 +13,17 @@ from comptoir.sql import column_types
 from comptoir.sql.dialects.sqlite.text_index import INDEX
 from comptoir.sql.tables import build_tables
 from comptoir.store.schema import (
-    LIKENESS_INDEX,
     MIGRATIONS,
     STATE,
+    TEXT_INDEX,
     SchemaState,
     is_behind,
-    keep,
     revisions,
     state_of,
+    store_state,
 )
 
-Kind = Literal[
+ObjectType = Literal[
     "schema",
     "table",
     "column",
@@ -38,7 +38,8 @@ Parent = Literal["schema_name", "table_name", "schema_qualified_table_name"]
 def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     """Run the revisions that a database lacks, within the connection's transaction.
 
-    Gives what the database then says. Raises `OperatorError` when its schema is too new.
+    Returns the new state. Raises `OperatorError`, which calls the database `name`, if its schema is
+    too new.
     """
     state, known = state_of(connection), revisions()
     serves = known.serves[known.head]
@@ -46,24 +47,25 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
         command.upgrade(alembic_config(connection, model), "head")
     elif state.revision != known.head or state.serves == serves:
         return state
-    keep(connection, revision=known.head, serves=serves)
+    store_state(connection, revision=known.head, serves=serves)
     return state_of(connection)
 
 
 def alembic_config(connection: Connection, model: Model) -> Config:
-    """The configuration with which Alembic runs on a connection."""
+    """The configuration of Alembic for a connection."""
     config = Config()
-    _locate(config)
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     config.attributes["metadata"] = declared_schema(model)
     return config
 
 
 def declared_schema(model: Model) -> MetaData:
-    """The tables of a model with what they are on each database.
+    """The tables of a model, with the conditions of indexes on PostgreSQL.
 
-    `build_tables` leaves out the conditions of indexes on PostgreSQL: for these SQLAlchemy imports
-    its part for PostgreSQL, also in a service on SQLite.
+    `build_tables` leaves these out, because SQLAlchemy would import its PostgreSQL dialect for
+    them, in a service on SQLite too.
     """
     metadata = build_tables(model).metadata
     for table in metadata.tables.values():
@@ -73,28 +75,24 @@ def declared_schema(model: Model) -> MetaData:
     return metadata
 
 
-def is_declared(name: str | None, kind: Kind, _: MutableMapping[Parent, str | None]) -> bool:
-    """Whether Alembic is to compare a thing that the database has with the declared schema.
+def is_declared(
+    name: str | None, object_type: ObjectType, _: MutableMapping[Parent, str | None]
+) -> bool:
+    """Whether Alembic compares an object of the database with the declared schema.
 
-    It leaves alone what revisions and `migrate` make by hand: the search indexes, the tables
-    within SQLite's, and the state of the schema.
+    It ignores the text indexes with SQLite's tables for one, and the state of the schema.
     """
     if name is None:
         return True
-    if kind == "table":
+    if object_type == "table":
         return name != STATE.name and not name.startswith(INDEX)
-    return kind != "index" or name != LIKENESS_INDEX
+    return object_type != "index" or name != TEXT_INDEX
 
 
-def spelled_type(kind: str, thing: object, context: AutogenContext) -> str | Literal[False]:
-    """How Alembic writes a thing into a revision; False leaves it to Alembic."""
-    spelling = column_types.spelled(thing) if kind == "type" else None
+def spelled_type(object_type: str, item: object, context: AutogenContext) -> str | Literal[False]:
+    """The source text of an object in a revision; False leaves it to Alembic."""
+    spelling = column_types.spelled(item) if object_type == "type" else None
     if spelling is None:
         return False
     context.imports.add("from comptoir.sql import column_types")
     return spelling
-
-
-def _locate(config: Config) -> None:
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")

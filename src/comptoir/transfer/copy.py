@@ -18,8 +18,14 @@ from comptoir.edm.model import Company, Model
 from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.store.protocol import KNOWN_SECONDS, MANY_ROWS, Store
-from comptoir.store.snapshot import SLICE_CHARACTERS, SLICE_ROWS, characters
+from comptoir.store.store import (
+    KNOWN_SECONDS,
+    MANY_ROWS,
+    SLICE_CHARACTERS,
+    SLICE_ROWS,
+    Store,
+    characters,
+)
 from comptoir.transfer import Progress
 from comptoir.transfer.delete import drop_rows, dropping
 from comptoir.transfer.snapshot import (
@@ -324,8 +330,7 @@ class _Run:
         reopens: bool = False,
     ) -> None:
         step = CopyStep(self._id, self._stored_mark, mark, parts, opens, reopens)
-        unit = partial(copy_unit, step, self._target.statements)
-        await self._target.submit(self._id, unit)
+        await self._target.transact(self._id, partial(copy_unit, step))
         self._stored_mark = mark
 
     def _move(self, number: int) -> None:

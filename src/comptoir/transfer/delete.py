@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from functools import partial
 
-from comptoir.store.protocol import KNOWN_SECONDS, Store
+from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.transfer import Progress
 from comptoir.transfer.snapshot import CopyMark, open_snapshot
 from comptoir.transfer.steps import CopyStep, copy_unit
@@ -68,4 +68,4 @@ def dropping(holder: str) -> CopyMark:
 
 
 async def _run(store: Store, step: CopyStep) -> int:
-    return await store.submit(step.company_id, partial(copy_unit, step, store.statements))
+    return await store.transact(step.company_id, partial(copy_unit, step))

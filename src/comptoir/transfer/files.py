@@ -12,7 +12,7 @@ from typing import BinaryIO, TextIO, cast
 
 import msgspec
 
-from comptoir.jsonvalue import Json, json_kind
+from comptoir.jsonvalue import Json, json_type
 
 ROWS_PER_CHUNK = 2_000
 """The most rows that are read, checked and written at a time."""
@@ -255,7 +255,7 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
         elif isinstance(record, BrokenLine):
             broken.append(record)
         else:
-            reason = f"a record is a JSON object, but this is {json_kind(record)}."
+            reason = f"a record is a JSON object, but this is {json_type(record)}."
             broken.append(BrokenLine(line, reason))
     if not found:
         raise FileFault(0, "the file is empty; it must hold at least one record.")

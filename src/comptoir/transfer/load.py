@@ -10,9 +10,8 @@ import msgspec
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
-from comptoir.plan.read import EVERYTHING, PagePlan, Row, default_order
-from comptoir.store.ahead import matching
-from comptoir.store.protocol import MANY_ROWS, Store
+from comptoir.plan.read import Bounds, PagePlan, Row, all_records
+from comptoir.store.store import MANY_ROWS, Store
 from comptoir.transfer import Progress
 from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
 from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
@@ -169,8 +168,7 @@ class Loader:
             await asyncio.sleep(0)
 
     async def _holds_records(self, entity_set: EntitySet) -> bool:
-        order = default_order(entity_set)
-        first = PagePlan(entity_set, self._company, EVERYTHING, order, None, limit=1)
+        first = PagePlan(all_records(entity_set), Bounds(self._company), limit=1)
         return any([rows async for rows in self._store.page(first)])
 
     async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
@@ -184,9 +182,8 @@ class Loader:
         self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[KeyValues | None]
     ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
-        unit = matching(
-            self._company.id, entity_set, rule.properties, wanted, self._store.statements
-        )
+        writes = self._store.statements.writes
+        unit = writes.find(self._company.id, entity_set, rule.properties, wanted)
         found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type

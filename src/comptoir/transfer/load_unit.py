@@ -1,6 +1,6 @@
 """The unit of work that writes many rows, by the same rules as a unit that writes one."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import repeat
 from typing import TypeVar, cast
@@ -11,13 +11,11 @@ import msgspec
 from comptoir.edm.model import Company, EntitySet, Followed
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import ManyQueries, Statement, Value
-from comptoir.sql.statements import Statements
-from comptoir.store.ahead import Wanted, matching
-from comptoir.store.change import CREATE, Steps, change, next_free
-from comptoir.store.derivation import derive
-from comptoir.store.ledger import Ledger
-from comptoir.store.protocol import Store
+from comptoir.sql.prepared import ManyQueries, Steps, Value
+from comptoir.store.ledger import CREATE
+from comptoir.store.prefetch import Prefetch
+from comptoir.store.store import Store
+from comptoir.store.unit import UnitOfWork
 from comptoir.transfer.rows import LoadRows
 
 T = TypeVar("T")
@@ -53,54 +51,42 @@ async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
     A value that the file has is kept, also of a computed property; derivation computes the others.
     Raises `Refusal` when a row must not be written.
     """
-    return await store.submit(plan.company.id, partial(_load_unit, plan, store.statements))
+    return await store.transact(plan.company.id, partial(_load_unit, plan))
 
 
 async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
     """The number of rows of a file that an interrupted load has written."""
 
-    def unit() -> Generator[Statement, list[Row], int]:
+    def unit() -> Steps[int]:
         rows = yield store.statements.service.load_mark.query(company.id, entity_set.name, digest)
         return int(rows[0][0]) if rows else 0
 
     return await store.read(unit())
 
 
-def _load_unit(
-    plan: LoadPlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Loaded]:
-    return _merged(_load(plan, statements, ledger))
+def _load_unit(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
+    return _merged(_load(plan, unit))
 
 
-def _load(
-    plan: LoadPlan, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], Loaded]:
+def _load(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
     # rows that change nothing would leave a mark in a company that is being deleted
-    ledger.need_company()
+    unit.ledger.check_exists()
     loaded = Loaded()
     for rows in plan.parts:
-        yield from _Part(plan, rows, statements, ledger, loaded).write()
-    yield from _move_mark(plan, statements)
+        yield from _Part(plan, rows, unit, loaded).write()
+    yield from _move_mark(plan, unit)
     return loaded
 
 
 class _Part:
     """Writes rows that have the same columns."""
 
-    def __init__(
-        self,
-        plan: LoadPlan,
-        rows: LoadRows,
-        statements: Statements,
-        ledger: Ledger,
-        loaded: Loaded,
-    ) -> None:
+    def __init__(self, plan: LoadPlan, rows: LoadRows, unit: UnitOfWork, loaded: Loaded) -> None:
         self._plan = plan
         self._rows = rows
         self._set = plan.entity_set
         self._kind = plan.entity_set.type
-        self._statements = statements
-        self._ledger = ledger
+        self._unit = unit
         self._loaded = loaded
         self._matches = rows.matches()
         self._names = tuple(rows.columns.position)
@@ -117,12 +103,11 @@ class _Part:
             and not rows.columns.position.keys().isdisjoint(each.properties)
         ]
 
-    def write(self) -> Steps:
+    def write(self) -> Steps[None]:
         wanted = [each for each in self._matches if each is not None]
         names = self._rows.columns.matched_by.properties
-        existing = yield from matching(
-            self._plan.company.id, self._set, names, wanted, self._statements
-        )
+        writes = self._unit.statements.writes
+        existing = yield from writes.find(self._plan.company.id, self._set, names, wanted)
         records = [None if each is None else existing.get(each) for each in self._matches]
         is_new = [record is None for record in records]
         numbers = [at for at, record in enumerate(records) if self._differs(at, record)]
@@ -137,9 +122,7 @@ class _Part:
                 yield from self._insert(self._rows.alone(number))
             else:
                 given = self._given(number)
-                yield from change(
-                    self._set, record, given, self._plan.by, self._statements, self._ledger
-                )
+                yield from self._unit.update(self._set, record, given, self._plan.by)
                 self._loaded.updated += 1
 
     def _differs(self, number: int, record: Row | None) -> bool:
@@ -152,9 +135,9 @@ class _Part:
         """The values of a row by name."""
         return dict(zip(self._names, self._values[number], strict=True))
 
-    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps:
+    def _prefetch(self, numbers: Sequence[int], records: Sequence[Row | None]) -> Steps[None]:
         """Read at once what writing some of the rows would look up one by one."""
-        wanted = Wanted()
+        wanted = Prefetch()
         own = {
             match: record
             for match, record in zip(self._matches, records, strict=True)
@@ -171,9 +154,9 @@ class _Part:
             record = records[number]
             current = dict(zip(self._kind.by_name, record[1:], strict=True)) if record else {}
             wanted.add_followed(self._set, current, self._given(number))
-        yield from wanted.read(self._plan.company.id, self._statements, self._ledger.known)
+        yield from wanted.run(self._unit)
 
-    def _insert(self, rows: LoadRows) -> Steps:
+    def _insert(self, rows: LoadRows) -> Steps[None]:
         kind, count = self._kind, len(rows.lines)
         columns: dict[str, Sequence[Stored]] = {}
         for each in kind.properties:
@@ -183,59 +166,39 @@ class _Part:
             elif each.name == kind.key:
                 columns[each.name] = [str(uuid4()) for _ in range(count)]
             elif each.numbered:
-                columns[each.name] = yield from self._free_numbers(each.name, count)
+                columns[each.name] = yield from self._unit.free_numbers(self._set, each.name, count)
             else:
                 columns[each.name] = [each.type.default] * count
         if self._derives:
             yield from self._derive_columns(rows, columns)
-        numbers, at = self._ledger.note_all(
-            self._set.name, columns[kind.key], CREATE, self._plan.by
-        )
+        numbers, at = self._unit.ledger.log_all(self._set, columns[kind.key], CREATE, self._plan.by)
         stamp = kind.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        insert = self._statements.writes.insert(self._set)
+        insert = self._unit.statements.writes.insert(self._set)
         company = repeat(self._plan.company.id, count)
         yield insert.many_columns([company, numbers, *columns.values()])
         if self._reads_others:
             for row in zip(numbers, *columns.values(), strict=True):
-                self._ledger.known.change(self._set, None, row)
+                self._unit.identity_map.replace(self._set, None, row)
         else:
-            self._ledger.known.clear()
+            self._unit.identity_map.clear()
         self._loaded.inserted += count
 
-    def _free_numbers(self, name: str, count: int) -> Generator[Statement, list[Row], list[Stored]]:
-        highest = self._statements.writes.highest(self._set, name)
-        rows = yield highest.query(self._plan.company.id)
-        numbers: list[Stored] = []
-        last: Stored | None = rows[0][0]
-        for _ in range(count):
-            last = next_free(name, last)
-            numbers.append(last)
-        return numbers
-
-    def _derive_columns(self, rows: LoadRows, columns: dict[str, Sequence[Stored]]) -> Steps:
+    def _derive_columns(self, rows: LoadRows, columns: dict[str, Sequence[Stored]]) -> Steps[None]:
         every = frozenset(columns)
         changing = {each.target: list(columns[each.target]) for each in self._kind.derivations}
         columns |= changing
         for number in range(len(rows.lines)):
             record = {name: column[number] for name, column in columns.items()}
             given = dict(zip(self._names, rows.at(number), strict=True))
-            derived = yield from derive(
-                self._plan.company.id,
-                self._set,
-                record,
-                given,
-                every,
-                self._statements,
-                self._ledger.known,
-            )
+            derived = yield from self._unit.derive(self._set, record, given, every)
             for name in derived:
                 changing[name][number] = record[name]
 
 
-def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
-    marks = statements.service
+def _move_mark(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
+    marks = unit.statements.service
     of_file = (plan.company.id, plan.entity_set.name, plan.digest)
     existing = yield marks.load_mark.query(*of_file)
     if plan.finishes:
@@ -246,7 +209,7 @@ def _move_mark(plan: LoadPlan, statements: Statements) -> Steps:
         yield marks.add_load_mark.query(*of_file, plan.rows_done)
 
 
-def _merged(unit: Generator[Statement, list[Row], T]) -> Generator[Statement, list[Row], T]:
+def _merged(unit: Steps[T]) -> Steps[T]:
     """The same unit with fewer statements: those of one text that return no rows are merged.
 
     They wait until the unit yields a statement that returns rows, or ends. So they may change
@@ -279,7 +242,7 @@ class _Waiting:
         self._first.setdefault(statement.text, statement)
         self._rows.setdefault(statement.text, []).extend(statement.rows)
 
-    def take(self) -> Generator[ManyQueries, list[Row], None]:
+    def take(self) -> Steps[None]:
         """Run the statements, in the order of the first of each text."""
         for text, first in self._first.items():
             yield msgspec.structs.replace(first, rows=self._rows[text])

@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 
 from comptoir.edm.model import EntitySet, KeyValues, Property, UniqueRule
-from comptoir.edm.types import Guid, Stored, Text, ValueFault
+from comptoir.edm.types import Guid, Stored, Text, ValueFault, empty_fault, length_fault
 from comptoir.jsonvalue import Json
 from comptoir.plan.read import Row
 from comptoir.transfer.files import Chunk
@@ -189,17 +189,17 @@ def _column(
         stored = [declared.type.from_json(cell) for cell in cells]
     if declared is columns.entity_set.type.key_property:
         # an empty cell is not a key, whatever its type, but the number 0 is
-        empty = "" in cells or any(map(declared.type.is_no_key, stored))
+        empty = "" in cells or any(map(declared.type.is_blank_key, stored))
     else:
         empty = declared.required and declared.type.default in stored
     if empty:
-        raise ValueFault("is empty, but every record needs it.")
+        raise empty_fault()
     if isinstance(declared.type, Text) and declared.type.max_length is None:
         longest = max(map(len, cast("Sequence[str]", stored)))
         if longest > longest_text:
             raise ValueFault(
-                f"holds up to {longest_text} characters, as a request's body does, but {longest} "
-                "were sent. Shorten it, or raise the setting body_bytes."
+                length_fault(longest, longest_text).problem,
+                "Shorten it, or raise the setting body_bytes.",
             )
     return stored
 

@@ -9,8 +9,7 @@ from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
 from comptoir.sql.statements import Statements
-from comptoir.store.protocol import Store
-from comptoir.store.snapshot import SnapshotConnection
+from comptoir.store.store import SnapshotConnection, Store
 
 LOOKUP = 100
 """The most records that are read by their keys at once."""

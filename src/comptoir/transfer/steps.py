@@ -3,17 +3,15 @@
 A company is deleted by the same steps as an unfinished copy, under a mark without an incarnation.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.sql.copying import Whole
-from comptoir.sql.prepared import Statement
-from comptoir.sql.statements import Statements
-from comptoir.store.change import Steps
-from comptoir.store.ledger import Ledger
+from comptoir.sql.prepared import Steps
+from comptoir.store.unit import UnitOfWork
 from comptoir.transfer.snapshot import CopyMark
 
 DROPPED_ROWS = 2_000
@@ -51,15 +49,13 @@ class CopyStep(msgspec.Struct, frozen=True):
     empties: str | None = None
 
 
-def copy_unit(
-    step: CopyStep, statements: Statements, ledger: Ledger
-) -> Generator[Statement, list[Row], int]:
+def copy_unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     """The unit of work of a step; returns the number of rows that it dropped from `empties`.
 
     Raises `OperatorError` unless the stored mark is `step.was`.
     """
-    ledger.known.clear()
-    copying, company_id = statements.copying, step.company_id
+    unit.identity_map.clear()
+    copying, company_id = unit.statements.copying, step.company_id
     rows = yield copying.hold_mark.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
         raise _overtaken(step, rows)
@@ -71,7 +67,7 @@ def copy_unit(
         yield from _change(company_id, part, copying.tables[part.table])
     dropped = 0
     if step.empties is not None:
-        dropped = yield from _drop_some(company_id, step.empties, statements)
+        dropped = yield from _drop_some(step.empties, unit)
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
     if step.then is None:
@@ -83,7 +79,7 @@ def copy_unit(
     return dropped
 
 
-def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
+def _change(company_id: str, part: TablePart, whole: Whole) -> Steps[None]:
     if part.drops:
         yield whole.drop.many((company_id, *key) for key in part.drops)
     if part.rows and part.clears:
@@ -95,10 +91,9 @@ def _change(company_id: str, part: TablePart, whole: Whole) -> Steps:
         yield whole.add.many((company_id, *row) for row in part.rows)
 
 
-def _drop_some(
-    company_id: str, table: str, statements: Statements
-) -> Generator[Statement, list[Row], int]:
+def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     """Drop the first rows of a company from a table; returns their number."""
+    statements, company_id = unit.statements, unit.company_id
     leftovers = statements.copying.leftovers[table]
     if table != statements.tables.search_documents.name:
         keys = yield leftovers.first.query(company_id, DROPPED_ROWS)

@@ -14,8 +14,8 @@ from comptoir.plan.expressions import types
 from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, wide_text
 from comptoir.plan.functions import SIGNATURES, AggregateFunction, FunctionName
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
-from comptoir.sql.dialects.sqlite.dialect import SQLITE
+from comptoir.sql.dialects.postgresql import POSTGRESQL
+from comptoir.sql.dialects.sqlite import SQLITE
 from support.effort import examples
 from support.functions import NotComputed, OnPostgres, OnSqlite, Value, Wholes
 from support.postgres import Databases
@@ -224,7 +224,7 @@ AGGREGATED: dict[AggregateFunction, Values] = {
 NULLABLE: dict[FunctionName, int] = {"endswith_literal": 0, "substring_literal": 1}
 """How many of the arguments may be null, where not all may be: the others are literals."""
 
-APART: set[FunctionName] = {"asked_of", "fold", "matchespattern", "present", "group_freely"}
+APART: set[FunctionName] = {"tied_to_row", "fold", "matchespattern", "null_as_value", "unindexed"}
 """Functions with tests of their own, since the dialects need not return the same."""
 
 drawn = settings(max_examples=examples(40), deadline=None)
@@ -310,7 +310,7 @@ def test_every_day_of_a_calendar_is_a_date_and_no_other(
 def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
     """Lists with null are compared by it."""
     present = [
-        postgres.call("present", (isinstance(each, int),), [each])
+        postgres.call("null_as_value", (isinstance(each, int),), [each])
         for each in (None, "", "=", "x", 0, -1, MOST_WHOLE)
     ]
     assert len(set(present)) == len(present)

@@ -196,7 +196,7 @@ def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> T
 def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
     """Refuse a literal with an offset, since an instant is stored without one."""
     literal = argument.node
-    if not isinstance(literal, Literal) or literal.kind != "datetimeoffset":
+    if not isinstance(literal, Literal) or literal.type != "datetimeoffset":
         return
     if not literal.text.endswith("Z"):
         raise option.misused(
@@ -254,7 +254,7 @@ def _matchespattern(
     pattern = arguments[1].node
     if not isinstance(pattern, Literal):
         raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
-    if pattern.kind == "string":
+    if pattern.type == "string":
         try:
             check_pattern(pattern.text)
         except PatternFault as fault:

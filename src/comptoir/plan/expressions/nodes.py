@@ -6,6 +6,7 @@ is a Boolean value; null means "unknown", as in SQL.
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -231,6 +232,8 @@ def reads_other_records(node: Value) -> bool:
     return any(reads_other_records(each) for each in parts(node))
 
 
+T = TypeVar("T")
+
 NOW = "\0now"
 """A placeholder among values for the time of the request. No text equals it, since it has a NUL."""
 
@@ -251,7 +254,7 @@ class Slots:
         return tuple([self.add(value) for value in padded(values)])
 
 
-def padded(values: Sequence[Stored]) -> list[Stored]:
+def padded(values: Sequence[T]) -> list[T]:
     """Repeat the last of one or more values until their number is a power of two.
 
     Lists of many lengths then share a few statements.

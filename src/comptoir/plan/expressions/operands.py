@@ -13,14 +13,14 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
     Int32,
 )
-from comptoir.edm.types import PrimitiveType, Stored, ValueFault
+from comptoir.edm.types import PrimitiveType, Stored, ValueFault, nul_fault
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import Constant, Null, Slots, Value
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE, wide_text
 from comptoir.refusals import misused, unsupported
-from comptoir.request.expression.lexer import QUOTED_SHAPES, duration_text
+from comptoir.request.expression.lexer import QUOTED_FORMS, duration_text
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -47,7 +47,7 @@ _BEYOND_DIGITS = len(str(MOST_WHOLE)) - 1
 
 _MIDNIGHT = "00:00:00.000Z"
 
-_DURATION = QUOTED_SHAPES["duration"][1]
+_DURATION = QUOTED_FORMS["duration"][1]
 
 _TOO_FINE = {
     types.DATE_TIME: re.compile(r"\.\d{3}\d*[1-9]"),
@@ -124,10 +124,8 @@ class BoundOption:
         try:
             value = _literal_value(node, wanted)
         except ValueFault as fault:
-            problem, _, remedy = str(fault).removesuffix(".").partition(". ")
-            raise self.misused(
-                node, f"{described(node)} {problem}", f"{remedy or 'Correct it'}."
-            ) from None
+            problem = f"{described(node)} {fault.problem}"
+            raise self.misused(node, problem, fault.remedy) from None
         if value is None:
             raise self.misused(
                 node,
@@ -163,9 +161,9 @@ class BoundOption:
         return TypedValue(self.slots.add(literal.stored), wanted)
 
     def _type_of(self, node: Literal) -> types.ExpressionType:
-        found = types.TYPE_OF_LITERAL.get(node.kind)
+        found = types.TYPE_OF_LITERAL.get(node.type)
         if found is None:
-            raise self.unsupported(node, f"The {node.kind} literal {quoted(node.text)}")
+            raise self.unsupported(node, f"The {node.type} literal {quoted(node.text)}")
         return found
 
     def _number(
@@ -216,7 +214,7 @@ def name_of(node: Node) -> str:
 def duration_operand(operand: Operand) -> Operand:
     """Return an operand that may be a duration, with a text in that form as a duration."""
     node = operand.node
-    if isinstance(node, Literal) and node.kind == "string":
+    if isinstance(node, Literal) and node.type == "string":
         return Operand(as_duration(node), operand.typed)
     return operand
 
@@ -226,7 +224,7 @@ def as_duration(literal: Literal) -> Literal:
 
     Since OData 4.01 a duration needs no prefix (URL Conventions, section 5.1.1.14.1).
     """
-    if literal.kind != "string" or _DURATION.fullmatch(literal.text) is None:
+    if literal.type != "string" or _DURATION.fullmatch(literal.text) is None:
         return literal
     return Literal("duration", duration_text(literal.text), literal.position)
 
@@ -236,13 +234,13 @@ def as_date(literal: Literal) -> Literal:
 
     Some clients have one type for both. Raises `ValueFault` for another time of day.
     """
-    if literal.kind != "datetimeoffset":
+    if literal.type != "datetimeoffset":
         return literal
     day, _, time = str(types.DATE_TIME.edm_type.from_text(literal.text)).partition("T")
     if time != _MIDNIGHT or _TOO_FINE[types.DATE_TIME].search(literal.text):
         raise ValueFault(
-            "is compared with a date, but is not midnight in UTC. Write the date alone: "
-            f"{literal.text.partition('T')[0]}."
+            "is compared with a date, but is not midnight in UTC",
+            f"Write the date alone: {literal.text.partition('T')[0]}.",
         )
     return Literal("date", day, literal.position)
 
@@ -256,14 +254,14 @@ def _literal_value(literal: Literal, wanted: types.ExpressionType) -> LiteralVal
         literal = as_duration(literal)
     elif wanted is types.DATE:
         literal = as_date(literal)
-    if literal.kind not in wanted.literals:
+    if literal.type not in wanted.literals:
         return None
     if wanted in types.NUMBERS:
         return _number_value(literal.text, wanted)
     if wanted is types.TEXT:
         # A text that is longer than the property equals none of its values, and is not a fault.
         if "\0" in literal.text:
-            raise ValueFault("contains a NUL character. Remove it.")
+            raise nul_fault()
         return LiteralValue(literal.text)
     is_exact = wanted not in _TOO_FINE or _TOO_FINE[wanted].search(literal.text) is None
     stored = wanted.edm_type.from_text(literal.text)
@@ -276,7 +274,7 @@ def _number_value(text: str, wanted: types.ExpressionType) -> LiteralValue:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise ValueFault("has an exponent with too many digits. Write a smaller one.") from None
+        raise ValueFault("has an exponent with too many digits", "Write a smaller one.") from None
     if number.is_nan():
         return LiteralValue(None)
     if wanted is types.WHOLE and number.is_finite() and number.adjusted() >= _BEYOND_DIGITS:

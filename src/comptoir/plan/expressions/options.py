@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from comptoir.edm.model import PairFilter
-from comptoir.edm.types import Text
+from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
@@ -18,15 +18,20 @@ from comptoir.plan.expressions.operands import TypedValue, described, typed_prop
 from comptoir.plan.read import (
     Computed,
     ComputedProperty,
+    NamedValue,
     Order,
     OrderKey,
-    OrderTerm,
     Where,
     default_order,
 )
 from comptoir.refusals import limit_exceeded, misused, unsupported
-from comptoir.request.compute import COMPUTE, parse_compute
-from comptoir.request.expression import parse_expression, parse_orderby, print_expression
+from comptoir.request.expression import (
+    COMPUTE,
+    parse_compute,
+    parse_expression,
+    parse_orderby,
+    print_expression,
+)
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 FILTER, ORDERBY = "$filter", "$orderby"
@@ -75,7 +80,9 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
     model, entity_set = binding.model, binding.entity_set
     characters = 0.0
     names = computed_names(binding.computed)
-    keys: dict[object, OrderKey | OrderTerm] = {}
+    keys: dict[object, OrderKey] = {}
+    expressions: list[NamedValue] = []
+    slots: tuple[Stored, ...] = ()
     for item in parse_orderby(text, binding.limits, ORDERBY):
         node = binding.resolve_aliases(item.expression, text)
         binder = Binder(model, entity_set, ORDERBY, names, nested=binding.nested)
@@ -91,11 +98,6 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             continue
         value, values = typed.value, tuple(binder.slots.values)
         is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
-        key: OrderKey | OrderTerm = OrderTerm(
-            value, is_text, typed.nullable, item.descending, values
-        )
-        if isinstance(value, Field) and value.name in entity_set.type.by_name:
-            key = OrderKey(value.name, item.descending)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
@@ -107,7 +109,12 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
                 target=ORDERBY,
                 position=item.position,
             )
-        keys[value, values] = key
+        # no property has such a name
+        name = value.name if isinstance(value, Field) else f"#{len(keys)}"
+        if not isinstance(value, Field):
+            expressions.append(NamedValue(name, value, len(slots)))
+            slots += values
+        keys[value, values] = OrderKey(name, is_text, item.descending, typed.nullable)
         lengths = Lengths(model, ORDERBY, values, binding.computed)
         longest = lengths.longest(value, item.position)
         characters += longest if is_text else 0
@@ -116,7 +123,10 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
             shown = print_expression(node)[:60]
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
             raise unsupported(construct, ORDERBY, item.position)
-    return default_order(entity_set, tuple(keys.values()))
+    order = tuple(keys.values())
+    if all(key.name != entity_set.type.key for key in order):
+        order += default_order(entity_set).keys
+    return Order(order, tuple(expressions), slots)
 
 
 @cached(COMPUTES_CACHED)
@@ -148,9 +158,9 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         computed.append(
             ComputedProperty(
                 item.alias,
-                typed.value,
                 typed.edm_type,
                 typed.nullable,
+                typed.value,
                 print_expression(node),
                 tuple(binder.slots.values),
             )
@@ -255,7 +265,7 @@ class _PairBinder:
         if path is None or not self._is_pair(path):
             return False
         name = path.segments[0]
-        if node.operator != "eq" or literal is None or literal.kind != "string":
+        if node.operator != "eq" or literal is None or literal.type != "string":
             raise self._only_eq(path)
         if name in self._literals:
             raise misused(

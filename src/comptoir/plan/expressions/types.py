@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from comptoir.edm import numbers, times, types
 from comptoir.edm.numbers import SCALE, WHOLE_DIGITS
 from comptoir.edm.types import PrimitiveType
-from comptoir.request.expression.tree import LiteralKind
+from comptoir.request.expression.tree import LiteralType
 
 WIDE_SCALE = 30
 """Digits of a wide decimal after the decimal point."""
@@ -36,7 +36,7 @@ class ExpressionType:
     """
 
     edm_type: PrimitiveType
-    literals: tuple[LiteralKind, ...]
+    literals: tuple[LiteralType, ...]
     form: str
 
     @property
@@ -47,7 +47,7 @@ class ExpressionType:
         return "null" if self is NULL else self.edm_type.expected
 
 
-_NUMBERS: tuple[LiteralKind, ...] = ("integer", "decimal", "double")
+_NUMBERS: tuple[LiteralType, ...] = ("integer", "decimal", "double")
 
 TEXT = ExpressionType(types.TEXT, ("string",), "a text in single quotes")
 WHOLE = ExpressionType(numbers.INT64, _NUMBERS, "a number")
@@ -66,7 +66,7 @@ RECORD = ExpressionType(types.TEXT, (), "null")
 
 NUMBERS = frozenset({WHOLE, DECIMAL, WIDE_DECIMAL})
 
-TYPE_OF_LITERAL: dict[LiteralKind, ExpressionType] = {
+TYPE_OF_LITERAL: dict[LiteralType, ExpressionType] = {
     literal: each
     for each in (TEXT, BOOLEAN, GUID, DATE, DATE_TIME, TIME_OF_DAY, DURATION, NULL)
     for literal in each.literals

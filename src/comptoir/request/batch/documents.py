@@ -25,8 +25,7 @@ from comptoir.request.batch.tree import (
     read_id,
     read_method,
 )
-from comptoir.request.headers import Headers
-from comptoir.request.words import BLANKS, lowered
+from comptoir.request.headers import BLANKS, Headers, lowered
 
 Members = Mapping[str, msgspec.Raw]
 

@@ -26,8 +26,7 @@ from comptoir.request.batch.tree import (
     read_id,
     read_method,
 )
-from comptoir.request.fields import elements
-from comptoir.request.headers import Headers, combined
+from comptoir.request.headers import Headers, combined, elements
 
 MULTIPART = "multipart/mixed"
 _LONGEST_BOUNDARY = 200

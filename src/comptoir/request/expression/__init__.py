@@ -1,25 +1,32 @@
-"""Expressions of OData 4.01 (`$filter`, `$orderby` and what is like them): text to tree and back.
+"""Expressions of OData 4.01 (`$filter`, `$orderby` and the like): text to tree and back.
 
-Here is syntax only. Which names exist, and which types go together, is for whoever binds the tree
-to a model.
+This is syntax alone: `plan` binds names and types to a model.
 """
 
-from comptoir.request.expression.limits import ExpressionLimits
-from comptoir.request.expression.ordering import order_items, parse_orderby
-from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionParser, parse_expression
-from comptoir.request.expression.printer import print_expression, print_orderby
+from comptoir.request.expression.parser import (
+    COMPUTE,
+    DEFAULT_LIMITS,
+    ExpressionLimits,
+    ExpressionParser,
+    parse_compute,
+    parse_expression,
+    parse_orderby,
+)
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import (
     Binary,
     BinaryOperator,
     Call,
     Case,
     Collection,
+    ComputeItem,
     In,
     InCollection,
     Lambda,
     LambdaOperator,
     Literal,
-    LiteralKind,
+    LiteralType,
     Logical,
     LogicalOperator,
     Node,
@@ -34,12 +41,14 @@ from comptoir.request.expression.tree import (
 )
 
 __all__ = [
+    "COMPUTE",
     "DEFAULT_LIMITS",
     "Binary",
     "BinaryOperator",
     "Call",
     "Case",
     "Collection",
+    "ComputeItem",
     "ExpressionLimits",
     "ExpressionParser",
     "In",
@@ -47,10 +56,11 @@ __all__ = [
     "Lambda",
     "LambdaOperator",
     "Literal",
-    "LiteralKind",
+    "LiteralType",
     "Logical",
     "LogicalOperator",
     "Node",
+    "OptionReader",
     "OrderItem",
     "Parameter",
     "Path",
@@ -58,10 +68,9 @@ __all__ = [
     "Unary",
     "UnaryOperator",
     "children",
-    "order_items",
+    "parse_compute",
     "parse_expression",
     "parse_orderby",
     "print_expression",
-    "print_orderby",
     "walk",
 ]

@@ -1,16 +1,16 @@
-"""The words of an expression (OData 4.01 ABNF, chapters 4 and 7), as two regular expressions.
+"""The tokens of an expression (OData 4.01 ABNF, chapters 4 and 7), as two regular expressions.
 
-Hand-written, because the library for the purpose, odata-query, rejects `allowLineDiscount eq true`
-and `0001-01-01`, and its lexer is end-of-life.
+The library odata-query is not used: it rejects `allowLineDiscount eq true` and `0001-01-01`, and
+its lexer is end-of-life.
 
-There are two expressions since a word means different things where a value stands and where an
-operator stands: in `eq eq 1` the first `eq` is a property. The parser knows which place it is at,
-so no name is reserved. The name of the group that matched is the kind of the word.
+Operands and operators have an expression each, since a word means something else in either place:
+in `eq eq 1` the first `eq` is a property. The parser knows which one it expects, so no name is
+reserved. The name of the group that matched is the token type.
 """
 
 import re
 
-from comptoir.request.expression.tree import Literal, LiteralKind
+from comptoir.request.expression.tree import Literal, LiteralType
 
 _OPERATORS = "and|or|eq|ne|lt|le|gt|ge|has|add|sub|mul|divby|div|mod|in"
 _DATE = "-?(?:0[0-9]{3}|[1-9][0-9]{3,})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
@@ -42,9 +42,9 @@ OPERAND = re.compile(
     """,
     re.VERBOSE,
 )
-"""What can stand where a value is expected, a prefix operator included.
+"""The start of an operand, or a prefix operator.
 
-Numbers may end in a suffix of OData 3, which some clients still write: `1.5m`, `5L`.
+Numbers may have a suffix of OData 3, which some clients still write: `1.5m`, `5L`.
 """
 
 OPERATOR = re.compile(rf"[ \t]+({_OPERATORS})[ \t]+", re.IGNORECASE | re.ASCII)
@@ -54,7 +54,7 @@ OPERATOR_WORD = re.compile(rf"(?:{_OPERATORS})(?!\w)", re.IGNORECASE | re.ASCII)
 """An infix operator without its blanks: for messages, and to keep names apart in print."""
 
 DELIMITER = re.compile(r"[ \t]*([)\]]|[,:][ \t]*)")
-"""What ends an operand inside brackets, with the blanks that belong to it."""
+"""The delimiter after an operand inside brackets, with the blanks around it."""
 
 DIRECTION = re.compile(r"[ \t]+(asc|desc)(?=[ \t]*(?:[,)]|\Z))", re.IGNORECASE | re.ASCII)
 """The direction of an item of `$orderby`."""
@@ -63,18 +63,18 @@ LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")
 """The variable that opens the predicate of `any` and `all`."""
 
 LONG_PATH = re.compile(rf"\$?{_NAME}(?:\.{_NAME})*(?:/[$@]?{_NAME}(?:\.{_NAME})*)*")
-"""A path with whatever the standard allows in one: types, `$count`, annotations."""
+"""A path with all that the standard allows in it: types, `$count`, annotations."""
 
 JSON_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
-"""A bracket of a JSON text, or a string, so that the brackets within strings are passed over."""
+"""A bracket of a JSON text, or a whole string, since brackets in strings do not count."""
 
 QUOTED = re.compile(r"'[^']*(?:''[^']*)*'(?!')")
 """The quoted part of a literal whose prefix names its type."""
 
 AFTER_NAME = frozenset("(./'")
-"""What follows a name that is more than a property or a word for a value."""
+"""Characters after a name that is not just a property or the word for a value."""
 
-LITERAL_KINDS: dict[str | None, LiteralKind] = {
+LITERAL_TYPES: dict[str | None, LiteralType] = {
     "guid": "guid",
     "string": "string",
     "datetimeoffset": "datetimeoffset",
@@ -86,20 +86,20 @@ LITERAL_KINDS: dict[str | None, LiteralKind] = {
 }
 """The groups of `OPERAND` that are literals."""
 
-LITERAL_WORDS: dict[str, tuple[LiteralKind, str]] = {
+LITERAL_WORDS: dict[str, tuple[LiteralType, str]] = {
     "null": ("null", "null"),
     "INF": ("double", "INF"),
     "NaN": ("double", "NaN"),
 }
-"""The words for values that are spelled one way alone, as kind and canonical text."""
+"""Case-sensitive words for values: their type and canonical text."""
 
-TRUTH_WORDS: dict[str, tuple[LiteralKind, str]] = {
+BOOLEAN_WORDS: dict[str, tuple[LiteralType, str]] = {
     "true": ("boolean", "true"),
     "false": ("boolean", "false"),
 }
-"""The words for values in any case, by their lower case, as kind and canonical text."""
+"""Words for values in any case, by their lower case: their type and canonical text."""
 
-QUOTED_SHAPES: dict[str, tuple[LiteralKind, re.Pattern[str]]] = {
+QUOTED_FORMS: dict[str, tuple[LiteralType, re.Pattern[str]]] = {
     "duration": (
         "duration",
         re.compile(
@@ -110,45 +110,45 @@ QUOTED_SHAPES: dict[str, tuple[LiteralKind, re.Pattern[str]]] = {
     ),
     "binary": ("binary", re.compile(r"[A-Za-z0-9_-]*={0,2}")),
 }
-"""The prefixes that make a literal of quoted text, as kind and shape of that text."""
+"""Prefixes of quoted literals: the type, and the form of the quoted text."""
 
-ENUM_SHAPE = re.compile(r"(?:[^\W\d]\w*|-?[0-9]+)(?:,(?:[^\W\d]\w*|-?[0-9]+))*")
+ENUM_FORM = re.compile(r"(?:[^\W\d]\w*|-?[0-9]+)(?:,(?:[^\W\d]\w*|-?[0-9]+))*")
 """The quoted text of an enumeration literal: names or numbers of its members."""
 
 _BLANKS = re.compile(r"[ \t]*")
 
 
 def after_blanks(text: str, position: int) -> int:
-    """The offset of the first character at or after `position` that is no blank."""
+    """The offset of the first character at or after `position` that is not a blank."""
     found = _BLANKS.match(text, position)
     return found.end() if found else position
 
 
 def duration_text(quoted: str) -> str:
-    """The text of a duration whose quoted text has its shape."""
+    """The canonical text of a well-formed duration."""
     return quoted.upper().lstrip("+ ")
 
 
-_SUFFIXED: frozenset[LiteralKind] = frozenset({"decimal", "double", "integer"})
+_SUFFIXED: frozenset[LiteralType] = frozenset({"decimal", "double", "integer"})
 _SUFFIXES = frozenset("dDfFlLmM")
 
 
-def literal(kind: LiteralKind, text: str, start: int) -> Literal:
-    """The literal of `text`, found at `start` by the group `kind` of `OPERAND`."""
-    if kind == "string":
+def literal(literal_type: LiteralType, text: str, start: int) -> Literal:
+    """The literal that the group `literal_type` of `OPERAND` matched at `start`."""
+    if literal_type == "string":
         text = text[1:-1].replace("''", "'")
-    elif kind == "datetimeoffset":
-        # A `+` in a query arrives as a blank.
+    elif literal_type == "datetimeoffset":
+        # a `+` in a query arrives as a blank
         text = text.upper().replace(" ", "+")
-    elif kind in _SUFFIXED:
-        text = _number(kind, text)
-    return Literal(kind, text, start)
+    elif literal_type in _SUFFIXED:
+        text = _number(literal_type, text)
+    return Literal(literal_type, text, start)
 
 
-def _number(kind: LiteralKind, text: str) -> str:
-    """A number without its sign `+` and its suffix; a decimal keeps its kind by a point."""
+def _number(literal_type: LiteralType, text: str) -> str:
+    """A number without its sign `+` and its suffix; a decimal point keeps the type decimal."""
     text = text.removeprefix("+")
     if text[-1] not in _SUFFIXES or text == "-INF":
         return text
     text = text[:-1]
-    return f"{text}.0" if kind == "decimal" and "." not in text else text
+    return f"{text}.0" if literal_type == "decimal" and "." not in text else text

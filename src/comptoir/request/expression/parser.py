@@ -1,123 +1,288 @@
 """Text to tree: operator precedence parsing (OData 4.01, part 2, 5.1.1.15).
 
-One call of `_expression` reads everything up to the bracket that closes it, with the operators on
-a stack of its own: a level of parentheses costs three or four Python frames and a chain of
-operators none, so that the limits refuse long before the interpreter would.
+One call of `_expression` reads up to the closing bracket and keeps the operators on a stack of its
+own. A level of parentheses costs three or four Python frames and a chain of operators none, so the
+limits apply long before the interpreter's.
 """
 
 import re
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import msgspec
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import faults
+from comptoir.messages import quoted
 from comptoir.request.expression.lexer import (
     AFTER_NAME,
+    BOOLEAN_WORDS,
     DELIMITER,
-    ENUM_SHAPE,
+    DIRECTION,
+    ENUM_FORM,
     JSON_BRACKET,
     LAMBDA_VARIABLE,
-    LITERAL_KINDS,
+    LITERAL_TYPES,
     LITERAL_WORDS,
     LONG_PATH,
     OPERAND,
     OPERATOR,
     QUOTED,
-    QUOTED_SHAPES,
-    TRUTH_WORDS,
+    QUOTED_FORMS,
     after_blanks,
     duration_text,
     literal,
 )
-from comptoir.request.expression.limits import ExpressionLimits
-from comptoir.request.expression.operators import (
-    LOGICAL_OPERATORS,
-    PRECEDENCE,
-    PREFIX_OPERATORS,
-    UNARY_PRECEDENCE,
-    Pending,
-    apply_last,
-)
+from comptoir.request.expression.reader import OptionReader
 from comptoir.request.expression.tree import (
+    Binary,
+    BinaryOperator,
     Call,
     Case,
     Collection,
+    ComputeItem,
     In,
     InCollection,
     Lambda,
     LambdaOperator,
     Literal,
-    LiteralKind,
+    LiteralType,
+    Logical,
+    LogicalOperator,
     Node,
+    OrderItem,
     Parameter,
     Path,
+    Unary,
+    UnaryOperator,
     walk,
 )
 
+
+class ExpressionLimits(msgspec.Struct, frozen=True):
+    """The bounds of one expression.
+
+    `nodes` counts the nodes of the tree; the literals of a list are part of the list's node.
+    `depth` counts the parentheses, calls and lists that are open at one place; a chain of `and` or
+    `or` is one level. `in_list` counts the members of one list.
+    """
+
+    nodes: int = 2500
+    depth: int = 100
+    in_list: int = 1000
+
+    @property
+    def height(self) -> int:
+        """The tallest tree that is accepted, in nodes from the root to the deepest leaf.
+
+        Operators nest without parentheses too (`1 add 1 add 1`, `- - -1`). Two for each level of
+        `depth`, and a comparison of two values below them, are enough for expressions that people
+        write, and keep recursion over a tree safe.
+        """
+        return 2 * self.depth + 2
+
+
 DEFAULT_LIMITS = ExpressionLimits()
+
+UNARY_PRECEDENCE = 7
+PRIMARY_PRECEDENCE = 8
+PRECEDENCE: dict[str, int] = {
+    "or": 1,
+    "and": 2,
+    "eq": 3,
+    "ne": 3,
+    "lt": 4,
+    "le": 4,
+    "gt": 4,
+    "ge": 4,
+    "add": 5,
+    "sub": 5,
+    "mul": 6,
+    "div": 6,
+    "divby": 6,
+    "mod": 6,
+    "has": PRIMARY_PRECEDENCE,
+    "in": PRIMARY_PRECEDENCE,
+}
+"""How tightly each infix operator binds (OData 4.01, part 2, 5.1.1.15)."""
+
+_PREFIX_OPERATORS: dict[str | None, UnaryOperator] = {"not": "not", "minus": "-"}
+"""Groups of `lexer.OPERAND` that precede an operand."""
+
+_LOGICAL_OPERATORS: dict[str, LogicalOperator] = {"or": "or", "and": "and"}
+
+_UNARY_OPERATORS: dict[str, UnaryOperator] = {"not": "not", "-": "-"}
+_BINARY_OPERATORS: dict[str, BinaryOperator] = {
+    "eq": "eq",
+    "ne": "ne",
+    "lt": "lt",
+    "le": "le",
+    "gt": "gt",
+    "ge": "ge",
+    "has": "has",
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "div": "div",
+    "divby": "divby",
+    "mod": "mod",
+}
+
+_Pending: TypeAlias = tuple[int, str, int]
+"""An operator whose last operand is not read yet: precedence, word, position."""
 
 _LAMBDA_OPERATORS: dict[str, LambdaOperator] = {"any": "any", "all": "all"}
 _PATH_HEADS = frozenset(("$it", "$this", "$root"))
+
+COMPUTE = "$compute"
+
+_AS = re.compile(r"[ \t]+(?ai:as)[ \t]+")
+_NAME = re.compile(r"[^\W\d]\w*")
+_LONGEST_NAME = 128
+"""Characters of a name (OData CSDL 4.01, 15.2)."""
+
+_COMPUTE_EXAMPLE = "Write for example `unitPrice mul quantity as amount`."
 
 
 def parse_expression(
     text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = "$filter"
 ) -> Node:
-    """The tree of the whole of `text`, an expression that is percent-decoded already.
+    """The tree of a percent-decoded expression.
 
     Function names and operators are accepted in any case (OData 4.01, part 2, 5.1.1). Raises
-    `Refusal`, with `option` as its target: INVALID_URL when the text is no expression or exceeds
-    `limits`, NOT_IMPLEMENTED for what is valid OData and not supported (annotation values, keys
-    and functions inside a path, qualified functions, spatial literals, JSON objects).
+    `Refusal` with `option` as its target: 400 for a malformed text or one that exceeds `limits`,
+    501 for valid OData that is not supported (annotation values, keys and functions inside a path,
+    qualified functions, spatial literals, JSON objects).
     """
     parser = ExpressionParser(text, limits, option)
     node = parser.expression()
-    parser.finish()
+    if not parser.at_end():
+        raise parser.no_operator(parser.position, "", -1)
     return node
 
 
-class ExpressionParser:
-    """Reads expressions out of `text`, beginning at `position`, which it moves behind them.
+def parse_orderby(
+    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = "$orderby"
+) -> tuple[OrderItem, ...]:
+    """The items of a percent-decoded `$orderby` (OData 4.01, part 2, 5.1.5), at least one.
 
-    `parse_expression` and `parse_orderby` drive it; so do the readers of options in which
-    expressions are only a part.
+    `limits` apply to all items together. Raises as `parse_expression` does.
+    """
+    parser = ExpressionParser(text, limits, option)
+    items = parser.order_items()
+    if not parser.at_end():
+        raise parser.no_order(parser.position)
+    return items
+
+
+def parse_compute(
+    text: str, limits: ExpressionLimits = DEFAULT_LIMITS, option: str = COMPUTE
+) -> tuple[ComputeItem, ...]:
+    """The items of a percent-decoded `$compute` (OData 4.01, part 2, 5.1.4), at least one.
+
+    `limits` apply to all items together. Raises `Refusal` as `parse_expression` does, and for two
+    items with the same name.
+    """
+    parser = ExpressionParser(text, limits, option)
+    if parser.at_end():
+        raise parser.empty(_COMPUTE_EXAMPLE)
+    items = parser.compute_items()
+    if not parser.at_end():
+        raise parser.unexpected(parser.position, "',' and another item", _COMPUTE_EXAMPLE)
+    return items
+
+
+class ExpressionParser(OptionReader):
+    """Reads expressions from an option, also from one in which they are only a part.
+
+    The nodes of all expressions count towards one limit.
     """
 
-    __slots__ = ("_limits", "_nodes", "_opened", "_option", "position", "text")
+    __slots__ = ("_limits", "_nodes", "_opened")
 
     def __init__(self, text: str, limits: ExpressionLimits, option: str) -> None:
-        self.text = text
-        self.position = after_blanks(text, 0)
+        super().__init__(text, option, after_blanks(text, 0))
         self._limits = limits
-        self._option = option
         self._nodes = 0
         self._opened: list[int] = []
 
     def expression(self) -> Node:
         """The expression at `position`, read as far as it goes; raises as `parse_expression`."""
         node = self._expression()
-        # A tree cannot be taller than it has nodes, and hardly any expression has that many.
+        # a tree cannot be taller than it has nodes, and hardly any expression has that many
         if self._nodes >= self._limits.height:
             for descendant, level in walk(node):
                 if level > self._limits.height:
-                    raise faults.too_tall(descendant.position, self._limits.height, self._option)
+                    raise self.limit_exceeded(
+                        descendant.position,
+                        "The chain of operators and calls around a value",
+                        self._limits.height,
+                        "levels",
+                        "Use fewer of them.",
+                    )
         return node
 
-    def finish(self) -> None:
-        """Raise unless nothing but blanks follows `position`."""
-        if after_blanks(self.text, self.position) != len(self.text):
-            raise faults.no_operator(self.text, self.position, "", -1, self._option)
+    def order_items(self) -> tuple[OrderItem, ...]:
+        """The items of `$orderby` at `position`, read as far as they go."""
+        items: list[OrderItem] = []
+        while True:
+            start = self.position
+            expression = self.expression()
+            direction = DIRECTION.match(self.text, self.position)
+            if direction is not None:
+                self.position = direction.end()
+            descending = direction is not None and direction[1].lower() == "desc"
+            items.append(OrderItem(expression, descending, start))
+            if not self.comma():
+                return tuple(items)
+
+    def compute_items(self) -> tuple[ComputeItem, ...]:
+        """The items of `$compute` at `position`, read as far as they go."""
+        items: dict[str, ComputeItem] = {}
+        while True:
+            start = self.position
+            expression = self.expression()
+            alias = self.alias(items, _COMPUTE_EXAMPLE)
+            items[alias] = ComputeItem(expression, alias, start)
+            if not self.comma():
+                return tuple(items.values())
+
+    def alias(self, taken: Iterable[str], example: str) -> str:
+        """Step over ` as name`; returns the name, which must not be one of `taken`."""
+        found = _AS.match(self.text, self.position)
+        if found is None:
+            raise self.unexpected(self.position, "an operator or ' as ' and a name", example)
+        start = found.end()
+        found = _NAME.match(self.text, start)
+        if found is None:
+            raise self.unexpected(start, "a name", example)
+        alias = found[0]
+        if alias in taken:
+            remedy = "Give each item its own name."
+            raise self.misused(start, f"The name {quoted(alias)} is given twice", remedy)
+        if len(alias) > _LONGEST_NAME:
+            subject = f"The name {quoted(alias)}"
+            raise self.limit_exceeded(start, subject, _LONGEST_NAME, "characters", "Shorten it.")
+        self.position = found.end()
+        return alias
+
+    def comma(self) -> bool:
+        """Step over a comma and the blanks around it; returns whether there is one."""
+        found = DELIMITER.match(self.text, self.position)
+        if found is None or found[1][0] != ",":
+            return False
+        self.position = found.end()
+        return True
 
     def _expression(self) -> Node:
         text = self.text
         operands: list[Node] = []
-        pending: list[Pending] = []
+        pending: list[_Pending] = []
         while True:
             self._count(self.position)
             found = OPERAND.match(text, self.position)
             if found is None:
-                raise faults.no_value(text, self.position, self._option)
-            prefix = PREFIX_OPERATORS.get(found.lastgroup)
+                raise self.no_value(self.position)
+            prefix = _PREFIX_OPERATORS.get(found.lastgroup)
             if prefix is not None:
                 pending.append((UNARY_PRECEDENCE, prefix, self.position))
                 self.position = found.end()
@@ -129,10 +294,10 @@ class ExpressionParser:
                 if word not in PRECEDENCE:
                     word = word.lower()
                 precedence = PRECEDENCE[word]
-                # A chain of one logical operator stays pending, to become one node.
-                yields = precedence + (word in LOGICAL_OPERATORS)
+                # a chain of one logical operator stays pending, to become one node
+                yields = precedence + (word in _LOGICAL_OPERATORS)
                 while pending and pending[-1][0] >= yields:
-                    apply_last(operands, pending)
+                    _apply_last(operands, pending)
                 self.position = infix.end()
                 if word != "in":
                     if not pending or pending[-1][0] != precedence:
@@ -143,17 +308,17 @@ class ExpressionParser:
                 infix = OPERATOR.match(text, self.position)
             else:
                 while pending:
-                    apply_last(operands, pending)
+                    _apply_last(operands, pending)
                 return operands[0]
 
     def _count(self, position: int) -> None:
-        """One more node, whose text is at `position`."""
+        """Count a node, whose text is at `position`."""
         self._nodes += 1
         if self._nodes > self._limits.nodes:
-            raise faults.too_many_nodes(position, self._limits.nodes, self._option)
+            raise self.too_many_nodes(position, self._limits.nodes)
 
     def _operand(self, found: re.Match[str]) -> Node:
-        """The value that begins with the word `found`."""
+        """The operand whose first token is `found`."""
         start, end = found.span()
         group = found.lastgroup
         self.position = end
@@ -161,15 +326,15 @@ class ExpressionParser:
             if self.text[end : end + 1] in AFTER_NAME:
                 return self._long_name(start)
             name = found[0]
-            word = LITERAL_WORDS.get(name) or TRUTH_WORDS.get(name.lower())
+            word = LITERAL_WORDS.get(name) or BOOLEAN_WORDS.get(name.lower())
             if word is not None:
                 return Literal(*word, start)
             return Path(tuple(name.split("/")), start)
-        kind = LITERAL_KINDS.get(group)
-        if kind is not None:
-            return literal(kind, found[0], start)
+        literal_type = LITERAL_TYPES.get(group)
+        if literal_type is not None:
+            return literal(literal_type, found[0], start)
         if group == "parenthesis":
-            self._nodes -= 1  # The node is the expression inside, which counts itself.
+            self._nodes -= 1  # the expression inside counts itself
             self._open(start)
             node = self._expression()
             self._delimiter(")")
@@ -183,34 +348,32 @@ class ExpressionParser:
             return self._long_name(start)
         if group == "object":
             raise self._json_object(start)
-        raise faults.no_value(self.text, start, self._option)
+        raise self.no_value(start)
 
     def _open(self, position: int) -> None:
         """Step into the bracket at `position`."""
         if len(self._opened) >= self._limits.depth:
-            raise faults.too_deep(position, self._limits.depth, self._option)
+            raise self.too_deep(position, self._limits.depth)
         self._opened.append(position)
         self.position = after_blanks(self.text, position + 1)
 
     def _delimiter(self, expected: str) -> str:
-        """Step over the delimiter at `position`, one of `expected`, and return it."""
+        """Step over the delimiter at `position`, which must be one of `expected`; returns it."""
         found = DELIMITER.match(self.text, self.position)
         if found is None or found[1][0] not in expected:
-            raise faults.no_operator(
-                self.text, self.position, expected, self._opened[-1], self._option
-            )
+            raise self.no_operator(self.position, expected, self._opened[-1])
         self.position = found.end()
         return found[1][0]
 
     def _in(self, left: Node, position: int) -> Node:
-        """The membership test of `left` whose operator, at `position`, has been read."""
+        """The membership test of `left`, whose operator at `position` has been read."""
         self._count(position)
         start = self.position
         if self.text.startswith("(", start):
             return In(left, self._members(start, ")"), position)
         found = OPERAND.match(self.text, start)
-        if found is None or found.lastgroup in PREFIX_OPERATORS:
-            raise faults.no_value(self.text, start, self._option)
+        if found is None or found.lastgroup in _PREFIX_OPERATORS:
+            raise self.no_value(start)
         self._count(start)
         return InCollection(left, self._operand(found), position)
 
@@ -223,7 +386,9 @@ class ExpressionParser:
         else:
             while True:
                 if len(members) == self._limits.in_list:
-                    raise faults.too_long_list(start, self._limits.in_list, self._option)
+                    remedy = "Send several requests with shorter lists."
+                    limit = self._limits.in_list
+                    raise self.limit_exceeded(start, "The list", limit, "members", remedy)
                 members.append(self._member(closing))
                 if self._delimiter("," + closing) == closing:
                     break
@@ -231,7 +396,7 @@ class ExpressionParser:
         return tuple(members)
 
     def _member(self, closing: str) -> Node:
-        """A member of a list; a literal that stands alone is no node of its own."""
+        """A member of a list; a literal alone does not count as a node."""
         start = self.position
         found = OPERAND.match(self.text, start)
         if found is None:
@@ -239,20 +404,20 @@ class ExpressionParser:
         if found.lastgroup == "json" and closing == "]":
             self.position = found.end()
             return self._json_string(found[0], start)
-        kind = LITERAL_KINDS.get(found.lastgroup)
-        if kind is not None and DELIMITER.match(self.text, found.end()):
+        literal_type = LITERAL_TYPES.get(found.lastgroup)
+        if literal_type is not None and DELIMITER.match(self.text, found.end()):
             self.position = found.end()
-            return literal(kind, found[0], start)
+            return literal(literal_type, found[0], start)
         return self._expression()
 
     def _json_string(self, text: str, start: int) -> Node:
         try:
             return Literal("string", msgspec.json.decode(text, type=str), start)
         except msgspec.DecodeError as error:
-            raise faults.no_value(self.text, start, self._option) from error
+            raise self.no_value(start) from error
 
     def _json_object(self, start: int) -> Refusal:
-        """What to say of the brace at `start`: it opens an object, or what is none."""
+        """The refusal of the brace at `start`, which may open a JSON object."""
         open_brackets = 0
         for found in JSON_BRACKET.finditer(self.text, start):
             if found[0][0] in "{[":
@@ -260,31 +425,31 @@ class ExpressionParser:
             elif found[0][0] in "}]":
                 open_brackets -= 1
             if open_brackets > self._limits.depth:
-                return faults.too_deep(found.start(), self._limits.depth, self._option)
+                return self.too_deep(found.start(), self._limits.depth)
             if open_brackets == 0:
                 try:
                     msgspec.json.decode(self.text[start : found.end()], type=dict)
                 except msgspec.DecodeError:
                     break
-                return faults.not_supported("a JSON object", start, self._option)
-        return faults.no_value(self.text, start, self._option)
+                return self.unsupported("A JSON object", start)
+        return self.no_value(start)
 
     def _parameter(self, name: str, start: int) -> Node:
         follow = self.text[self.position : self.position + 1]
         if follow in (".", "#"):
-            raise faults.not_supported("an annotation value", start, self._option)
+            raise self.unsupported("An annotation value", start)
         if follow == "/":
-            raise faults.not_supported("a path after a parameter alias", start, self._option)
+            raise self.unsupported("A path after a parameter alias", start)
         return Parameter(name, start)
 
     def _long_name(self, start: int) -> Node:
-        """What begins with a name at `start`, and is more than a chain of property names."""
+        """An operand that begins with a name at `start`, but is not just a chain of properties."""
         found = LONG_PATH.match(self.text, start)
         if found is None:
-            raise faults.no_value(self.text, start, self._option)
+            raise self.no_value(start)
         path = found[0]
         if "@" in path:
-            raise faults.not_supported("an annotation value", start, self._option)
+            raise self.unsupported("An annotation value", start)
         self.position = found.end()
         follow = self.text[self.position : self.position + 1]
         if follow == "'" and "/" not in path:
@@ -295,23 +460,23 @@ class ExpressionParser:
         if follow == "(":
             node = self._called(segments, start)
             if self.text.startswith("/", self.position):
-                raise faults.not_supported("a path after a call", start, self._option)
+                raise self.unsupported("A path after a call", start)
             return node
         if follow in AFTER_NAME:
-            raise faults.bad_path(path + follow, start, self._option)
+            raise self.bad_path(path + follow, start)
         return Path(segments, start)
 
     def _check_reserved(self, segments: tuple[str, ...], start: int) -> None:
-        """Raise unless every segment with a `$` stands where the standard has it."""
+        """Raise unless the standard allows each segment with a `$` where it is."""
         head, *tail = segments
         if tail and tail[-1] == "$count":
             tail.pop()
         if head == "$these":
-            raise faults.not_supported("`$these`, the current collection,", start, self._option)
+            raise self.unsupported("$these (the current collection)", start)
         if "$filter" in tail:
-            raise faults.not_supported("`$filter` inside a path", start, self._option)
+            raise self.unsupported("$filter inside a path", start)
         if ("$" in head and head not in _PATH_HEADS) or any("$" in name for name in tail):
-            raise faults.bad_path("/".join(segments), start, self._option)
+            raise self.bad_path("/".join(segments), start)
 
     def _called(self, segments: tuple[str, ...], start: int) -> Node:
         """The call, lambda or case whose opening parenthesis is at `position`."""
@@ -319,9 +484,9 @@ class ExpressionParser:
         if last in _LAMBDA_OPERATORS:
             return self._lambda(segments[:-1], _LAMBDA_OPERATORS[last], start)
         if len(segments) > 1 or "$" in last:
-            raise faults.not_supported("a key or function inside a path", start, self._option)
+            raise self.unsupported("A key or function inside a path", start)
         if "." in last:
-            raise faults.not_supported(f"the function `{segments[0]}`", start, self._option)
+            raise self.unsupported(f"The function {quoted(segments[0])}", start)
         return self._case(start) if last == "case" else self._call(last, start)
 
     def _call(self, name: str, start: int) -> Node:
@@ -357,7 +522,7 @@ class ExpressionParser:
             return Lambda(Path(path, start), operator, None, None, start)
         variable = LAMBDA_VARIABLE.match(self.text, self.position)
         if not path or variable is None:
-            raise faults.bad_lambda(operator, start, self._option)
+            raise self.bad_lambda(operator, start)
         self.position = variable.end()
         predicate = self._expression()
         self._delimiter(")")
@@ -365,23 +530,43 @@ class ExpressionParser:
         return Lambda(Path(path, start), operator, variable[1], predicate, start)
 
     def _quoted(self, prefix: str, start: int) -> Node:
-        """The literal of a type that `prefix` names, its opening quote at `position`."""
+        """The literal of the type that `prefix` names; its opening quote is at `position`."""
         if "." in prefix:
-            kind: LiteralKind = "enum"
-            shape = ENUM_SHAPE
-        elif prefix.lower() in QUOTED_SHAPES:
-            kind, shape = QUOTED_SHAPES[prefix.lower()]
+            literal_type: LiteralType = "enum"
+            form = ENUM_FORM
+        elif prefix.lower() in QUOTED_FORMS:
+            literal_type, form = QUOTED_FORMS[prefix.lower()]
         else:
-            raise faults.bad_prefix(prefix, start, self._option)
+            raise self.bad_prefix(prefix, start)
         quoted = QUOTED.match(self.text, self.position)
         if quoted is None:
-            raise faults.no_value(self.text, self.position, self._option)
+            raise self.no_value(self.position)
         content = quoted[0][1:-1]
-        if not shape.fullmatch(content):
-            raise faults.bad_quoted(prefix, start, self._option)
+        if not form.fullmatch(content):
+            raise self.bad_quoted(prefix, start)
         self.position = quoted.end()
-        if kind == "enum":
-            return Literal(kind, prefix + quoted[0], start)
-        if kind == "duration":
+        if literal_type == "enum":
+            return Literal(literal_type, prefix + quoted[0], start)
+        if literal_type == "duration":
             content = duration_text(content)
-        return Literal(kind, content, start)
+        return Literal(literal_type, content, start)
+
+
+def _apply_last(operands: list[Node], pending: list[_Pending]) -> None:
+    """Apply the last pending operator to the last operands, in place.
+
+    Pending logical operators of one type become one node.
+    """
+    _, word, position = pending.pop()
+    binary = _BINARY_OPERATORS.get(word)
+    if binary is not None:
+        right = operands.pop()
+        operands[-1] = Binary(binary, operands[-1], right, position)
+    elif word in _LOGICAL_OPERATORS:
+        count = 2
+        while pending and pending[-1][1] == word:
+            position = pending.pop()[2]
+            count += 1
+        operands[-count:] = [Logical(_LOGICAL_OPERATORS[word], tuple(operands[-count:]), position)]
+    else:
+        operands[-1] = Unary(_UNARY_OPERATORS[word], operands[-1], position)

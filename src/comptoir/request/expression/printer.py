@@ -1,10 +1,9 @@
 """Tree to text: the inverse of the parser, `parse_expression(print_expression(tree)) == tree`."""
 
 import re
-from collections.abc import Iterable
 
 from comptoir.request.expression.lexer import OPERATOR_WORD
-from comptoir.request.expression.operators import (
+from comptoir.request.expression.parser import (
     PRECEDENCE,
     PRIMARY_PRECEDENCE,
     UNARY_PRECEDENCE,
@@ -20,7 +19,6 @@ from comptoir.request.expression.tree import (
     Literal,
     Logical,
     Node,
-    OrderItem,
     Parameter,
     Path,
     Unary,
@@ -28,35 +26,20 @@ from comptoir.request.expression.tree import (
 
 _OPERAND_PRECEDENCE = PRIMARY_PRECEDENCE + 1
 
-# A sign before these would become part of a number.
+# a sign before these would become part of a number
 _UNSIGNED = re.compile(r"[0-9]|INF(?!\w)")
-_ENDS_IN_NOT = re.compile(r"(?:^|[ (-])not\Z", re.IGNORECASE | re.ASCII)
 
 
 def print_expression(node: Node) -> str:
-    """The canonical text of `node`, with blanks and parentheses only where they are needed.
+    """The canonical text of `node`, not percent-encoded, with as few parentheses as possible.
 
-    It is not percent-encoded. Trees that no text stands for (an empty list, a path named `null`)
-    print as a text that says something else or nothing.
+    A tree that no text means (an empty list, a path named `null`) has a text of another meaning.
     """
     return _print(node, 0)
 
 
-def print_orderby(items: Iterable[OrderItem]) -> str:
-    """The canonical text of `items`, as `parse_orderby` reads it."""
-    return ",".join([_print_item(item) for item in items])
-
-
-def _print_item(item: OrderItem) -> str:
-    text = _print(item.expression, 0)
-    if not item.descending:
-        return text
-    # Of a property named `not`, `not desc` would be the negation of a property named `desc`.
-    return f"({text}) desc" if _ENDS_IN_NOT.search(text) else f"{text} desc"
-
-
 def _print(node: Node, least: int) -> str:
-    """The text of `node`, in parentheses where it binds less tightly than `least`."""
+    """The text of `node`, in parentheses if it binds less tightly than `least`."""
     match node:
         case Literal():
             return _print_literal(node)
@@ -71,7 +54,7 @@ def _print(node: Node, least: int) -> str:
         case Lambda():
             return _print_lambda(node)
         case Case():
-            # The blank keeps `12: 30` from being a time of day.
+            # without the blank, `12:30` would be a time of day
             branches = [
                 f"{_print(condition, 0)}: {_print(value, 0)}" for condition, value in node.branches
             ]
@@ -102,10 +85,10 @@ def _print_all(nodes: tuple[Node, ...]) -> str:
 
 
 def _print_literal(node: Literal) -> str:
-    if node.kind == "string":
+    if node.type == "string":
         return "'" + node.text.replace("'", "''") + "'"
-    if node.kind in ("duration", "binary"):
-        return f"{node.kind}'{node.text}'"
+    if node.type in ("duration", "binary"):
+        return f"{node.type}'{node.text}'"
     return node.text
 
 
@@ -121,7 +104,7 @@ def _print_unary(node: Unary) -> str:
     if node.operator == "-":
         return f"-({operand})" if _UNSIGNED.match(operand) else f"-{operand}"
     word = OPERATOR_WORD.match(operand)
-    # `not eq` would be a property named `not`, compared with whatever follows.
+    # `not eq` would compare a property named `not`
     if word is not None and operand[word.end() : word.end() + 1] in ("", " "):
         return f"not ({operand})"
     return f"not {operand}"

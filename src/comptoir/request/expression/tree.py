@@ -1,8 +1,7 @@
-"""The nodes of an expression: what was written, before any model has given it a meaning.
+"""The nodes of an expression, before they are bound to a model.
 
-Nodes are immutable and hashable. Two nodes are equal when they say the same, wherever they stand:
-`position` tells where, as the offset of the node's own word in the text (the operator of an
-operation, the first character of everything else), and takes no part in equality.
+Nodes are immutable and hashable. `position` is the offset in the text of an operation's operator,
+or of the first character of another node; equality ignores it.
 """
 
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-LiteralKind: TypeAlias = OneOf[
+LiteralType: TypeAlias = OneOf[
     "null",
     "boolean",
     "integer",
@@ -35,9 +34,9 @@ LambdaOperator: TypeAlias = OneOf["any", "all"]
 
 
 class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """What all nodes share: equality and hash by content, without positions and recursion.
+    """Base of all nodes: equality and hash by content, without positions and recursion.
 
-    The last field of every kind of node is its position.
+    The last field of every node is its position.
     """
 
     def _content(self) -> tuple[object, ...]:
@@ -66,16 +65,15 @@ class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Literal(Syntax, frozen=True):
-    """A value: its kind as written, and its text without what only marks the kind.
+    """A value in the text, with the type that its form shows.
 
-    `text` of a string has its quotes undone (`O''Neil` is O'Neil), that of a duration or a binary
-    has neither prefix nor quotes (`P1D`), that of an enumeration member is the whole literal
-    (`Ns.Color'Red'`). Positive numbers carry no sign, an offset that arrived as a blank is `+`,
-    and letters that may be written in either case (`true`, the `T` and `Z` of a date-time) are as
-    the standard prints them.
+    `text` of a string is unquoted (`O''Neil` is O'Neil), that of a duration or a binary has neither
+    prefix nor quotes (`P1D`), that of an enumeration member is the whole literal
+    (`Ns.Color'Red'`). A positive number has no sign, and letters that may be written in either case
+    (`true`, the `T` and `Z` of a date-time) are as the standard prints them.
     """
 
-    kind: LiteralKind
+    type: LiteralType
     text: str
     position: int = 0
 
@@ -106,7 +104,7 @@ class Call(Syntax, frozen=True):
 
 
 class Unary(Syntax, frozen=True):
-    """A negation, logical or arithmetical. A negative number is a `Literal` instead."""
+    """A logical or arithmetic negation. A negative number is a `Literal` instead."""
 
     operator: UnaryOperator
     operand: "Node"
@@ -114,7 +112,7 @@ class Unary(Syntax, frozen=True):
 
 
 class Binary(Syntax, frozen=True):
-    """A comparison or an arithmetical operation; chains lean to the left."""
+    """A comparison or an arithmetic operation; chains are left-associative."""
 
     operator: BinaryOperator
     left: "Node"
@@ -131,7 +129,7 @@ class Logical(Syntax, frozen=True):
 
 
 class In(Syntax, frozen=True):
-    """A test against a list of members, perhaps none: `code in ('A','B')`."""
+    """A test against a list of any number of members: `code in ('A','B')`."""
 
     left: "Node"
     items: tuple["Node", ...]
@@ -139,7 +137,7 @@ class In(Syntax, frozen=True):
 
 
 class InCollection(Syntax, frozen=True):
-    """A test against a collection: a path, a parameter, a call or a literal, never parentheses."""
+    """A test against a collection: a path, a parameter, a call or a literal."""
 
     left: "Node"
     collection: "Node"
@@ -147,7 +145,7 @@ class InCollection(Syntax, frozen=True):
 
 
 class Lambda(Syntax, frozen=True):
-    """`items/any(d:d/x eq 1)`; only `any()` goes without `variable` and `predicate`."""
+    """`items/any(d:d/x eq 1)`; only `any()` has neither `variable` nor `predicate`."""
 
     path: Path
     operator: LambdaOperator
@@ -178,6 +176,14 @@ class OrderItem(Syntax, frozen=True):
     position: int = 0
 
 
+class ComputeItem(Syntax, frozen=True):
+    """One item of `$compute`: an expression, and the name of its value."""
+
+    expression: "Node"
+    alias: str
+    position: int = 0
+
+
 Node: TypeAlias = (
     Literal
     | Path
@@ -195,7 +201,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes right below `node`, in the order of the text."""
+    """The child nodes, in the order of the text."""
     below: tuple[Node, ...]
     match node:
         case Binary():

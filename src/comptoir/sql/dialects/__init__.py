@@ -1,73 +1,102 @@
-"""Dialects: what differs between the SQL of SQLite and of PostgreSQL.
+"""Dialects: the differences between the SQL of SQLite and that of PostgreSQL.
 
-`sqlite` and `postgresql` have the same modules: `dialect`, `functions`, `routines`, `text_index`,
-`patterns` and `types`.
+`sqlite` and `postgresql` have the same modules: `functions`, `routines`, `text_index` and
+`bulk_statements`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its own
+syntax; for SQLite, `request/pattern` matches them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from sqlalchemy import ColumnElement, Select
+from sqlalchemy import Column, ColumnElement, Select, Table
 from sqlalchemy.engine import Dialect as Compiler
 
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.plan.functions import FunctionName
-from comptoir.sql.prepared import Statement
+from comptoir.sql.prepared import Prepared, Statement, Value
 
 Operand: TypeAlias = ColumnElement[str | int]
 SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
 FunctionTable: TypeAlias = Mapping[FunctionName, Callable[..., SqlExpression]]
-"""Builds the SQL of each function. A dialect has all of them: tests/sql/dialects checks this."""
+"""The functions that build the SQL of a call. A test requires each name in each dialect."""
 
 LONGEST_TEXT = 2**30
-"""A number of characters that no text of a database reaches."""
+"""A number of characters that is larger than the length of any text."""
 
 Documents = Iterable[tuple[Stored, Stored]]
-"""Numbers of documents, rising, with their texts."""
+"""Numbers of documents in ascending order, with their texts."""
 
 
 class TextIndex(Protocol):
-    """The database's own index over the folded texts of documents."""
+    """An index of the database over the folded texts of documents."""
 
     folding: str
-    """A mark of the rules that fold texts. When it changes, the documents are built again."""
+    """The version of the rules that fold texts. After a change, all documents are built again."""
 
     spans_companies: bool
     """Whether document numbers are unique over all companies, not within each company."""
 
     def add(self, documents: Documents) -> Iterator[Statement]:
-        """The statements that index documents."""
+        """Return the statements that index documents."""
 
     def drop(self, documents: Documents) -> Iterator[Statement]:
-        """The statements that remove documents, by the texts that they were added with."""
+        """Return the statements that remove documents, with the texts as they were added."""
 
     def candidates(
-        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
-        """The numbers, from `first` to `last`, of documents that a search may find.
+        """Select the numbers, from `first` to `last`, of documents that a search may find.
 
-        None when that does not narrow the search: then every document is a candidate.
+        Returns None if the index does not narrow the search: every document is a candidate.
         """
 
     def numbered(
         self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
     ) -> ColumnElement[bool]:
-        """Whether the number of a document is one from `first` to `last`."""
+        """Build the condition that the number of a document is from `first` to `last`."""
 
     def contains(self, text: ColumnElement[str], term: Slot) -> ColumnElement[bool]:
-        """Whether the text of a document contains a folded term."""
+        """Build the condition that the text of a document contains a folded term."""
+
+
+class BulkStatements(Protocol):
+    """Statements that update or look up many rows of a company at once."""
+
+    def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
+        """Return the statement `row`, which updates one row, with one for many rows if there is.
+
+        Its values are the company, the value of the column `key`, and the new values of `names`.
+        """
+
+    def lookup(
+        self,
+        table: Table,
+        columns: Sequence[Column[str | int]],
+        names: Sequence[str],
+        conditions: Sequence[ColumnElement[bool]],
+        rows: int,
+    ) -> Prepared:
+        """Return the statement that selects columns of the rows with wanted values of `names`.
+
+        Further `conditions` apply. Its values are the company and those of `lookup_values`, which
+        also returns `rows`.
+        """
+
+    def lookup_values(
+        self, wanted: Sequence[tuple[Stored, ...]]
+    ) -> Iterator[tuple[int, Sequence[Value]]]:
+        """Divide rows of values among statements: their number of rows, and their bound values."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dialect:
-    """What statements need to know of a database: its compiler, functions and text index."""
+    """The differences between databases that statements depend on."""
 
     compiler: Compiler
     functions: FunctionTable
     index: TextIndex
+    bulk: BulkStatements
     no_limit: ColumnElement[int] | None = None
-    """The LIMIT without effect, where an OFFSET needs one beside it."""
-    arrays: bool = False
-    """Whether a bound value may be an array."""
+    """A LIMIT without effect, if the database requires one with an OFFSET."""

@@ -1,16 +1,27 @@
-"""Connections to PostgreSQL: how they are set, and what a server must be."""
+"""Connections to a PostgreSQL server: URLs, connecting, requirements of the server, pools.
 
+A URL has the parameters of libpq that asyncpg supports: several hosts with
+`target_session_attrs`, a folder as `host` for a Unix socket, `sslmode` and the files of TLS,
+`passfile`, `service`. Omitted parts come from libpq's environment variables (`PGHOST`,
+`PGPASSWORD`, `PGSSLMODE`, …). Other parameters are sent to the server, which refuses unknown ones.
+"""
+
+import asyncio
 import configparser
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
 from comptoir.config import Settings
-from comptoir.errors import OperatorError
-from comptoir.store.postgres.faults import FAULTS, operator_error_of
-from comptoir.store.postgres.url import turns
-from comptoir.store.urls import shown
+from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
+from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
+from comptoir.store.urls import POSTGRES, shown
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -18,34 +29,61 @@ MINIMUM_VERSION = 14
 ENCODING = "UTF8"
 APPLICATION = "comptoir"
 
-_MALFORMED = "its URL, a PG… environment variable, or the service file is malformed"
+CLOSING_SECONDS = 0.5
+"""Seconds that a connection has to close before it is terminated."""
+
+_CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "sslmode": ("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+        "target_session_attrs": (
+            "any",
+            "primary",
+            "standby",
+            "prefer-standby",
+            "read-write",
+            "read-only",
+        ),
+    }
+)
+_LISTS = ("host", "port")
+_FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+_PORTS = range(1, 65_536)
+_MALFORMED = "the URL, a PG… environment variable, or the service file is malformed"
+
+
+def check_url(url: str) -> None:
+    """Raise `OperatorError` if a URL is malformed; it names the part, and shows no secret."""
+    problem = _malformed(url)
+    if problem:
+        raise OperatorError(
+            f"the URL of the database is malformed: {problem}. Write "
+            f"{POSTGRES[0]}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as "
+            "%40 %3A %2F %3F %23 and %25."
+        )
 
 
 async def connect(
     settings: Settings, url: str, *, seconds: float, command_seconds: float | None = None
 ) -> Connection:
-    """Open a connection within so many seconds, all hosts of the URL together.
+    """Open a connection; `seconds` limits the attempts on all hosts of the URL together.
 
-    No statement on it takes longer than `command_seconds`: it is cancelled.
-
-    It keeps no state of a session, so that PgBouncer may hand each transaction to another server.
-    Raises `FAULTS`.
+    A statement on it is cancelled after `command_seconds`. The connection has no session state,
+    so that PgBouncer may run each transaction on another server. Raises `FAULTS`.
     """
     given = parse_qs(urlsplit(url).query)
     server_settings = {}
     if "application_name" not in given:
         server_settings["application_name"] = APPLICATION
-    # statements are short and many, and compiling one costs more than it saves; PgBouncer refuses
-    # parameters that it does not know
+    # compiling short statements costs more than it saves; PgBouncer refuses unknown parameters
     if settings.statement_cache and "jit" not in given:
         server_settings["jit"] = "off"
     last: TimeoutError | None = None
-    places = turns(url)
-    for turn in places:
+    orders = _host_orders(url)
+    for each in orders:
         try:
             return await asyncpg.connect(
-                turn,
-                timeout=seconds / len(places),
+                each,
+                timeout=seconds / len(orders),
                 command_timeout=command_seconds,
                 statement_cache_size=settings.statement_cache,
                 server_settings=server_settings,
@@ -55,10 +93,10 @@ async def connect(
         except FAULTS:
             raise
         except asyncpg.InternalClientError as fault:
-            # no host is what target_session_attrs asks for: one may become it, as after a failover
+            # no host matches target_session_attrs: one may match later, as after a failover
             raise ConnectionError(str(fault)) from fault
         except (ValueError, LookupError, configparser.Error):
-            # their words may hold a part of the password
+            # the exception's text may contain a part of the password
             raise asyncpg.ClientConfigurationError(_MALFORMED) from None
     raise last or TimeoutError
 
@@ -66,9 +104,9 @@ async def connect(
 async def check_server(
     connection: Connection, url: str, *, writes: bool, minimum: int = MINIMUM_VERSION
 ) -> None:
-    """Raise `OperatorError` when a server cannot serve: its version, encoding, or role.
+    """Raise `OperatorError` if a server has an unsupported version, encoding or role.
 
-    `minimum` is the least major version; with `writes` it must not be a standby.
+    `minimum` is the lowest major version. With `writes`, a standby is refused.
     """
     try:
         ((version, encoding, is_standby),) = await connection.fetch(
@@ -84,11 +122,197 @@ async def check_server(
         )
     if encoding != ENCODING:
         raise OperatorError(
-            f"{shown(url)} has the encoding {encoding}, not {ENCODING}. Make another database with "
-            f"CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0."
+            f"{shown(url)} has the encoding {encoding}, not {ENCODING}. Create another database "
+            f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0."
         )
     if writes and is_standby:
         raise OperatorError(
-            f"{shown(url)} is a standby, which takes no writes. Name the primary, or all hosts "
+            f"{shown(url)} is a standby, which accepts no writes. Name the primary, or all hosts "
             "with target_session_attrs=primary."
         )
+
+
+class Pool:
+    """Up to `size` connections, opened when needed and reused most recent first.
+
+    A semaphore has a permit for each connection that may be checked out.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Awaitable[Connection]], size: int, seconds: float
+    ) -> None:
+        self._connect = connect
+        self._size = size
+        self._seconds = seconds
+        self._permits = asyncio.Semaphore(size)
+        self._idle: list[Connection] = []
+
+    @asynccontextmanager
+    async def acquired(self) -> AsyncIterator[Connection]:
+        """Check out a connection for the block.
+
+        Raises `Refusal` (503) if the database is unreachable, or all connections stay in use.
+        """
+        connection = await self.acquire()
+        try:
+            yield connection
+        except FAULTS as fault:
+            if is_lost(fault):
+                self.drop(connection)
+            raise
+        finally:
+            self.release(connection)
+
+    async def acquire(self) -> Connection:
+        """Check out a connection, to be released; raises as `acquired` does."""
+        if self._permits.locked():
+            await self._wait()
+        else:
+            await self._permits.acquire()
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+        is_open = False
+        try:
+            connection = await self._connect()
+            is_open = True
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault
+        finally:
+            if not is_open:
+                self._permits.release()
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        """Let others use a connection."""
+        if not connection.is_closed():
+            self._idle.append(connection)
+        self._permits.release()
+
+    def drop(self, connection: Connection) -> None:
+        """Terminate a lost connection and the idle ones, which were probably lost with it."""
+        for each in (connection, *self._idle):
+            each.terminate()
+
+    async def close(self) -> None:
+        """Close the connections, all of which have been released."""
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*map(close, idle))
+
+    async def _wait(self) -> None:
+        """Wait for a permit; raises `Refusal` (503) after the pool's seconds."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._permits.acquire()
+        except TimeoutError:
+            # a permit that came in the same iteration of the event loop has been returned
+            if self._permits.locked():
+                raise Refusal(
+                    DATABASE_BUSY,
+                    f"All {self._size} connections to the database are in use",
+                    "Send the request again after a second.",
+                    headers={"Retry-After": "1"},
+                ) from None
+            await self._permits.acquire()
+
+
+async def close(connection: Connection) -> None:
+    """Close a connection within `CLOSING_SECONDS`, or terminate it."""
+    try:
+        await connection.close(timeout=CLOSING_SECONDS)
+    except FAULTS:
+        connection.terminate()
+
+
+def _host_orders(url: str) -> list[str]:
+    """The URL once for each of its hosts, with that host first.
+
+    With a timeout each, an unresponsive host does not use up the time of the others.
+    """
+    parts = urlsplit(url)
+    user, at, hosts = parts.netloc.rpartition("@")
+    parameters = parse_qsl(parts.query)
+    lists = [hosts, *(value for name, value in parameters if name == "host")]
+    count = max(each.count(",") for each in lists) + 1
+    if count == 1:
+        return [url]
+    urls = []
+    for first in range(count):
+        rotated = [
+            (name, _rotated(value, first) if name in _LISTS else value)
+            for name, value in parameters
+        ]
+        netloc = user + at + _rotated(hosts, first)
+        urls.append(urlunsplit(parts._replace(netloc=netloc, query=urlencode(rotated))))
+    return urls
+
+
+def _rotated(listed: str, first: int) -> str:
+    items = listed.split(",")
+    return ",".join(items[first:] + items[:first])
+
+
+def _malformed(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        parameters = parse_qs(parts.query, strict_parsing=True) if parts.query else {}
+    except ValueError:
+        return "its host or its parameters are ambiguous"
+    if not url.startswith(POSTGRES):
+        return f"it does not begin with {POSTGRES[0]}"
+    if "#" in url or parts.netloc.count("@") > 1 or "@" in parts.path:
+        return "its user and password are ambiguous"
+    for name, choices in _CHOICES.items():
+        if name in parameters and parameters[name][-1] not in choices:
+            return f"{name} must be one of {', '.join(choices)}"
+    return (
+        _invalid_address(parts, parameters)
+        or _unreadable_file(parameters)
+        or _unknown_service(parameters)
+    )
+
+
+def _invalid_address(parts: SplitResult, parameters: Mapping[str, list[str]]) -> str | None:
+    hosts = parts.netloc.rpartition("@")[2]
+    addresses = hosts.split(",") if hosts else []
+    ports = [port for each in addresses for port in _ports_of(each)]
+    if "port" in parameters:
+        ports += parameters["port"][-1].split(",")
+    if "host" in parameters:
+        addresses += parameters["host"][-1].split(",")
+    if "" in addresses:
+        return "a host is empty"
+    if not all(port.isascii() and port.isdigit() and int(port) in _PORTS for port in ports):
+        return f"a port must be a number from {_PORTS[0]} to {_PORTS[-1]}"
+    return None
+
+
+def _ports_of(address: str) -> list[str]:
+    # the colons of an IPv6 address are in brackets
+    _, colon, port = address[address.rfind("]") + 1 :].partition(":")
+    return [port] if colon else []
+
+
+def _unreadable_file(parameters: Mapping[str, list[str]]) -> str | None:
+    # the driver's message does not name the file
+    for name in _FILES:
+        for path in parameters.get(name, [])[-1:]:
+            try:
+                with open(path, "rb"):  # noqa: PTH123
+                    pass
+            except OSError as fault:
+                return f"{name} names {path}, which cannot be read ({fault.strerror})"
+    return None
+
+
+def _unknown_service(parameters: Mapping[str, list[str]]) -> str | None:
+    # the driver would ignore a service that no file declares
+    name = parameters.get("service", [os.environ.get("PGSERVICE", "")])[-1]
+    path = Path(os.environ.get("PGSERVICEFILE") or Path.home() / ".pg_service.conf")
+    services = configparser.ConfigParser()
+    try:
+        services.read(path)
+    except (configparser.Error, OSError, UnicodeDecodeError):
+        return f"its service file {path} cannot be read"
+    return f"{path} declares no service {name}" if name and name not in services else None

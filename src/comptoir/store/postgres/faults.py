@@ -1,4 +1,4 @@
-"""What the faults of PostgreSQL and of the way to it mean, for clients and for operators."""
+"""What exceptions of PostgreSQL and of connections to it mean for clients and for operators."""
 
 import logging
 import re
@@ -16,7 +16,6 @@ from comptoir.errors import (
     DATABASE_READ_ONLY,
     DATABASE_UNREACHABLE,
     INVALID_URL,
-    NOT_IMPLEMENTED,
     UNAVAILABLE,
     ErrorType,
     OperatorError,
@@ -24,255 +23,267 @@ from comptoir.errors import (
     UnreachableError,
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
+from comptoir.store import refusals
 from comptoir.store.urls import shown
 
 _log = logging.getLogger(__name__)
 
 Fault = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
-"""What running a statement or connecting may raise; `TimeoutError` is an `OSError`."""
+"""What connecting or running a statement may raise; `TimeoutError` is an `OSError`."""
 
 FAULTS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
-    # what a connection says that was lost unnoticed
+    # raised by a connection that was lost unnoticed
     asyncpg.InternalClientError,
     OSError,
 )
-"""The same, to be caught."""
+"""The classes of `Fault`, for `except`."""
+
+_RETRY = "Send the request again later."
+_ASK = "Ask the operator to fix this."
 
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """What a client is told, and what an operator is to do.
+    """The client's error, problem and remedy, and the operator's advice.
 
-    `seconds` is when to ask again. What `passes` may be over by then without anybody's help.
+    `seconds` are those of `Retry-After`. A `temporary` fault may end without the operator.
     """
 
-    kind: ErrorType
-    told: str
+    error: ErrorType
+    problem: str
+    remedy: str
     advice: str
     seconds: int = 5
-    passes: bool = False
+    temporary: bool = False
 
 
-_NO_WAY = _Meaning(
+_UNREACHABLE = _Meaning(
     DATABASE_UNREACHABLE,
-    "The database cannot be reached. Try again in a moment.",
+    "The database cannot be reached",
+    _RETRY,
     "Check host and port, and that the server runs and listens there.",
-    passes=True,
+    temporary=True,
 )
-_CUT = _Meaning(
+_LOST = _Meaning(
     DATABASE_UNREACHABLE,
-    "The connection to the database was lost. Try again in a moment.",
+    "The connection to the database was lost",
+    _RETRY,
     "Check that the server runs; its log has the cause.",
     seconds=1,
-    passes=True,
-)
-_STARTING = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The database is starting or stopping. Try again in a moment.",
-    "Wait until the server is up.",
-    passes=True,
+    temporary=True,
 )
 _NO_TLS = _Meaning(
     DATABASE_UNREACHABLE,
-    "The database cannot be reached over TLS. Its operator must mend that.",
+    "The database cannot be reached over TLS",
+    _ASK,
     "Check sslmode and the certificates that the URL names against those of the server.",
-)
-_NO_ENTRY = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The database does not let the service in. Its operator must mend that.",
-    "Check user and password in the URL, PGPASSWORD or the passfile, and the server's pg_hba.conf.",
-)
-_NO_DATABASE = _Meaning(
-    DATABASE_UNREACHABLE,
-    "There is no such database on the server. Its operator must mend that.",
-    "Correct the name in the URL, or make the database with CREATE DATABASE.",
-)
-_NO_RIGHTS = _Meaning(
-    DATABASE_NOT_READY,
-    "The service lacks rights in the database. Its operator must grant them.",
-    "Grant this user the rights, or name another user.",
-)
-_NOT_MIGRATED = _Meaning(
-    DATABASE_NOT_READY,
-    "The database lacks what the service needs. Its operator must run `comptoir migrate`.",
-    "Run `comptoir migrate`.",
-)
-_TOO_MANY = _Meaning(
-    DATABASE_BUSY,
-    "The database takes no more connections now. Try again in a moment.",
-    "Raise the server's max_connections, or lower database_connections.",
-    passes=True,
-)
-_LOCKED = _Meaning(
-    DATABASE_BUSY,
-    "Another transaction holds a lock for too long. Try again in a moment.",
-    "Find the transaction in pg_stat_activity and end it, or wait for it.",
-    seconds=1,
-)
-_CONFLICT = _Meaning(
-    DATABASE_BUSY,
-    "Concurrent transactions stood in each other's way. Nothing was changed; try again.",
-    "Try again.",
-    seconds=1,
-)
-_CANCELLED = _Meaning(
-    UNAVAILABLE,
-    "The query took too long. Narrow the filter, or sort by the key.",
-    "Try again when the database has less to do.",
-)
-_FULL = _Meaning(
-    DATABASE_FULL,
-    "The disk of the database is full. Its operator must free some space.",
-    "Free some space on the server.",
-    seconds=30,
-)
-_READ_ONLY = _Meaning(
-    DATABASE_READ_ONLY,
-    "The database takes no writes now: it is a standby, or set to read-only. Try again later.",
-    "Name the primary, or all hosts with target_session_attrs=primary.",
-)
-_NO_MEMORY = _Meaning(
-    DATABASE_BUSY,
-    "The database has no memory left for this. Ask for less, or try again in a moment.",
-    "Look at the server's memory and its log.",
 )
 _MISCONFIGURED = _Meaning(
     DATABASE_UNREACHABLE,
-    "The service is not set up to reach the database. Its operator must mend that.",
+    "The service is not configured correctly for its database",
+    _ASK,
     "Correct the URL, or libpq's environment variables.",
-)
-_REJECTED = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The service is not set up to reach the database. Its operator must mend that.",
-    "Behind PgBouncer set statement_cache to 0, or ignore_startup_parameters there; else correct "
-    "the URL.",
-)
-_NO_SCHEMA = _Meaning(
-    DATABASE_NOT_READY,
-    "The database lacks what the service needs. Its operator must mend that.",
-    "Make a schema, and have the search_path of this user begin with it.",
-)
-_UNKNOWN_PARAMETER = _Meaning(
-    DATABASE_UNREACHABLE,
-    "The database does not let the service in. Its operator must mend that.",
-    "Take it out of the URL, or correct it.",
 )
 _FAILED = _Meaning(
     UNAVAILABLE,
-    "The database failed; its error is in the log of the server.",
+    "The database failed",
+    "Send the request again; if it fails again, ask the operator for the error in the log.",
     "The server's log has more.",
     seconds=1,
 )
 
-_UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
-"""The name of a unique constraint or index; that of one of Citus' shards has a number behind it."""
-
+_TABLE: Mapping[str, _Meaning] = MappingProxyType(
+    {
+        "08 57P01 57P02 57P05": _LOST,
+        "28000 28P01": _Meaning(
+            DATABASE_UNREACHABLE,
+            "The database rejects the user of the service",
+            _ASK,
+            "Check user and password in the URL, PGPASSWORD or the passfile, and the server's "
+            "pg_hba.conf.",
+        ),
+        "08P01": _Meaning(
+            DATABASE_UNREACHABLE,
+            _MISCONFIGURED.problem,
+            _ASK,
+            "With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; "
+            "otherwise correct the URL.",
+        ),
+        "3D000": _Meaning(
+            DATABASE_UNREACHABLE,
+            "The server does not have the database of the service",
+            _ASK,
+            "Correct the name in the URL, or create the database with CREATE DATABASE.",
+        ),
+        "42704": _Meaning(
+            DATABASE_UNREACHABLE,
+            _MISCONFIGURED.problem,
+            _ASK,
+            "Remove the parameter from the URL, or correct it.",
+        ),
+        "57P03": _Meaning(
+            DATABASE_UNREACHABLE,
+            "The database is starting or stopping",
+            _RETRY,
+            "Wait until the server is up.",
+            temporary=True,
+        ),
+        "42501": _Meaning(
+            DATABASE_NOT_READY,
+            "The service lacks privileges in the database",
+            "Ask the operator to grant them.",
+            "Grant this user the privileges, or name another user.",
+        ),
+        "42P01 42703 42883": _Meaning(
+            DATABASE_NOT_READY,
+            "The database lacks tables, columns or functions of the service",
+            "Ask the operator to run `comptoir migrate`.",
+            "Run `comptoir migrate`.",
+        ),
+        "3F000": _Meaning(
+            DATABASE_NOT_READY,
+            "The database has no schema for the tables of the service",
+            _ASK,
+            "Create a schema, and put it first in the search_path of this user.",
+        ),
+        "53300": _Meaning(
+            DATABASE_BUSY,
+            "The database accepts no more connections now",
+            _RETRY,
+            "Raise the server's max_connections, or lower database_connections.",
+            temporary=True,
+        ),
+        "53 53200": _Meaning(
+            DATABASE_BUSY,
+            "The database is short of memory",
+            "Ask for less, or send the request again later.",
+            "Look at the server's memory and its log.",
+        ),
+        "53100": _Meaning(
+            DATABASE_FULL,
+            "The disk of the database is full",
+            "Ask the operator to free some space.",
+            "Free some space on the server.",
+            seconds=30,
+        ),
+        "25006": _Meaning(
+            DATABASE_READ_ONLY,
+            "The database is read-only now, as a standby is",
+            _RETRY,
+            "Name the primary, or all hosts with target_session_attrs=primary.",
+        ),
+        "55P03": _Meaning(
+            DATABASE_BUSY,
+            "Another transaction has held a lock for too long",
+            _RETRY,
+            "Find the transaction in pg_stat_activity and end it, or wait for it.",
+            seconds=1,
+        ),
+        "40001 40P01": _Meaning(
+            DATABASE_BUSY,
+            "Concurrent transactions conflicted, and nothing was changed",
+            "Send the request again.",
+            "Try again.",
+            seconds=1,
+        ),
+        "57014": _Meaning(
+            UNAVAILABLE,
+            "The query took too long",
+            "Narrow the filter, or sort by the key.",
+            "Try again when the load of the database is lower.",
+        ),
+    }
+)
 _BY_STATE: Mapping[str, _Meaning] = MappingProxyType(
-    {
-        "28000": _NO_ENTRY,
-        "28P01": _NO_ENTRY,
-        "08P01": _REJECTED,
-        "3D000": _NO_DATABASE,
-        "42501": _NO_RIGHTS,
-        "42P01": _NOT_MIGRATED,
-        "42703": _NOT_MIGRATED,
-        "42883": _NOT_MIGRATED,
-        "3F000": _NO_SCHEMA,
-        "42704": _UNKNOWN_PARAMETER,
-        "53100": _FULL,
-        "53200": _NO_MEMORY,
-        "53300": _TOO_MANY,
-        "25006": _READ_ONLY,
-        "57014": _CANCELLED,
-        "57P01": _CUT,
-        "57P02": _CUT,
-        "57P03": _STARTING,
-        "57P05": _CUT,
-        "55P03": _LOCKED,
-        "40001": _CONFLICT,
-        "40P01": _CONFLICT,
-    }
+    {state: meaning for states, meaning in _TABLE.items() for state in states.split()}
 )
-_BY_CLASS: Mapping[str, _Meaning] = MappingProxyType({"08": _CUT, "53": _NO_MEMORY})
 
-_NOT_ASKABLE: Mapping[str, tuple[ErrorType, str]] = MappingProxyType(
-    {
-        "22003": (INVALID_URL, "The query cannot be computed: a number does not fit."),
-        "22012": (INVALID_URL, "The query cannot be computed: it divides by zero."),
-        "22021": (INVALID_URL, "A text holds a character that the database cannot compare."),
-        "22P05": (INVALID_URL, "A text holds a character that the database cannot compare."),
-        "54000": (NOT_IMPLEMENTED, "The expression is too large for the database."),
-        "54001": (NOT_IMPLEMENTED, "The expression is too large for the database."),
-        "54011": (NOT_IMPLEMENTED, "The expression is too large for the database."),
-        "54023": (NOT_IMPLEMENTED, "The expression is too large for the database."),
-    }
+_TOO_COMPLEX = ("54000", "54001", "54011", "54023")
+_CAUSES: Mapping[str, str] = MappingProxyType(
+    {"22003": "a number is too large", "22012": "it divides by zero"}
 )
-"""SQLSTATE to what a request is told that itself is at fault."""
+_INVALID_TEXT = ("22021", "22P05")
+
+_UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
+"""The name of a unique constraint or index; Citus appends a number to that of a shard."""
 
 
 def refusal_of(fault: Fault) -> Refusal:
-    """What a client is told when a statement fails; raised with the fault as its cause."""
+    """The client's response to a failed statement; logs a fault that the request did not cause."""
+    of_request = _request_refusal(fault)
+    if of_request is not None:
+        return of_request
+    # the driver's message about data of the wrong type has the value
+    said = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
-    if state == NOT_COMPUTED:
-        return Refusal(INVALID_URL, f"The query cannot be computed: {fault.args[0]}")
-    if state in _NOT_ASKABLE:
-        return Refusal(*_NOT_ASKABLE[state])
-    # what is said of data that does not fit names the value
-    said = "a value does not fit" if isinstance(fault, asyncpg.DataError) else words(fault)
     _log.error("a statement failed: %s", f"{said} ({state})" if state else said)
     meaning = _meaning(fault)
-    return Refusal(meaning.kind, meaning.told, headers={"Retry-After": str(meaning.seconds)})
+    headers = {"Retry-After": str(meaning.seconds)}
+    return Refusal(meaning.error, meaning.problem, meaning.remedy, headers=headers)
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
-    """What an operator is told, in one line, when a database cannot be used.
-
-    An `UnreachableError` when waiting may help.
-    """
+    """One line for an operator whose database cannot be used; `UnreachableError` if temporary."""
     meaning = _meaning(fault)
-    made = UnreachableError if meaning.passes else OperatorError
-    return made(f"cannot use the database {shown(url)}: {words(fault)}. {meaning.advice}")
+    error = UnreachableError if meaning.temporary else OperatorError
+    return error(f"cannot use the database {shown(url)}: {driver_message(fault)}. {meaning.advice}")
 
 
 def is_of_request(fault: Fault) -> bool:
-    """Whether a fault is one of what was asked for, and not of the database."""
-    state = _state(fault)
-    return state == NOT_COMPUTED or state in _NOT_ASKABLE
+    """Whether the request caused a fault, not the state of the database."""
+    return _request_refusal(fault) is not None
 
 
-def is_lost(fault: Fault) -> bool:
-    """Whether a fault leaves open what became of the statement: the server gave no answer to it."""
+def is_unanswered(fault: Fault) -> bool:
+    """Whether the effect of the statement is unknown, because the server did not respond."""
     return not isinstance(fault, asyncpg.PostgresError) or _state(fault)[:2] in ("08", "57")
 
 
-def is_cut(fault: Fault) -> bool:
-    """Whether a fault says that its connection is of no use any more."""
-    return is_lost(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
+def is_lost(fault: Fault) -> bool:
+    """Whether a fault means that its connection cannot be used any more."""
+    return is_unanswered(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
 
 
-def violated(fault: asyncpg.UniqueViolationError) -> str:
-    """The name of the unique constraint or index that a fault is about; empty when it is not told.
+def violated_constraint(fault: asyncpg.UniqueViolationError) -> str:
+    """The name of the violated unique constraint or index, or an empty string.
 
-    Citus tells it in the message alone.
+    Citus has the name in the message only.
     """
-    named = _UNIQUE.search(fault.constraint_name or words(fault))
-    return named[1] if named else ""
+    found = _UNIQUE.search(fault.constraint_name or driver_message(fault))
+    return found[1] if found else ""
 
 
-def words(fault: Fault) -> str:
-    """The fault's own words, in one line without a full stop.
+def driver_message(fault: Fault) -> str:
+    """The fault's own message in one line, without a full stop.
 
-    Without its details, which may hold values of records.
+    Leaves out the details of the server, which may contain values of records.
     """
     if isinstance(fault, TimeoutError) and not str(fault):
-        return "it does not answer in time"
+        return "it does not respond in time"
     if not isinstance(fault, OSError):
         said = str(fault.args[0]) if fault.args else type(fault).__name__
     else:
         said = fault.strerror or str(fault) or type(fault).__name__
     return " ".join(said.split()).removesuffix(".")
+
+
+def _request_refusal(fault: Fault) -> Refusal | None:
+    state = _state(fault)
+    if state == NOT_COMPUTED:
+        return refusals.not_computable(str(fault.args[0]))
+    if state in _CAUSES:
+        return refusals.not_computable(_CAUSES[state])
+    if state in _TOO_COMPLEX:
+        return refusals.too_complex()
+    if state in _INVALID_TEXT:
+        return Refusal(
+            INVALID_URL,
+            "A text has a character that the database does not support",
+            "Remove the NUL or invalid character.",
+        )
+    return None
 
 
 def _state(fault: Fault) -> str:
@@ -282,13 +293,18 @@ def _state(fault: Fault) -> str:
 def _meaning(fault: Fault) -> _Meaning:
     if isinstance(fault, asyncpg.PostgresError):
         state = _state(fault)
-        return _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or _FAILED
+        return _BY_STATE.get(state) or _BY_STATE.get(state[:2]) or _FAILED
     if isinstance(fault, ssl.SSLError) or "SSL" in str(fault):
         return _NO_TLS
     if isinstance(fault, asyncpg.ClientConfigurationError):
         return _MISCONFIGURED
-    if isinstance(fault, asyncpg.InterfaceError | asyncpg.InternalClientError):
-        return _CUT
-    if isinstance(fault, ConnectionResetError | BrokenPipeError | ConnectionAbortedError):
-        return _CUT
-    return _NO_WAY
+    if isinstance(
+        fault,
+        asyncpg.InterfaceError
+        | asyncpg.InternalClientError
+        | ConnectionResetError
+        | BrokenPipeError
+        | ConnectionAbortedError,
+    ):
+        return _LOST
+    return _UNREACHABLE

@@ -1,89 +1,127 @@
-"""Reads: statement by statement, each on whatever connection is free, and none held for a client.
+"""Reads of the primary: each statement runs on any free connection of a pool.
 
-What turns out to take long is known by its shape from then on: few of that kind run at once, so
-that others find a connection, and the rest of such a page is read in one go instead of anew for
-every slice.
+No connection waits for a client. At most half of a pool's connections run slow statements, so
+that others find a free one. The rest of a slow page is read by one statement.
 """
 
 import asyncio
-from collections.abc import Generator
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from time import monotonic
 from typing import TypeVar
 
 import asyncpg
 
-from comptoir.errors import INVALID_URL, UNAVAILABLE, Refusal
+from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import Query, Statement
+from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
 from comptoir.sql.reads import ReadStatements
-from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS, Fault, is_cut, refusal_of
-from comptoir.store.postgres.pool import Pool
+from comptoir.store.event_loop import SLICE, Slices, SliceScheduler, cancel_and_wait
+from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import Session, run_portion, run_query
-from comptoir.store.postgres.slow import SLOW_SECONDS, SlowReads
-from comptoir.store.protocol import Patience
-from comptoir.store.tasks import give_up
-from comptoir.store.turns import SLICE, Slices, Turns
+from comptoir.store.refusals import too_many_reads, too_slow
+from comptoir.store.store import SLICE_CHARACTERS, Patience
 
 FETCHED = 8 * SLICE
-"""How many records of a page one statement reads."""
+"""Records of a page that one statement reads."""
 
-CHARACTERS = 4_000_000
-"""How much text of a slow page is read at once, and then is in memory."""
+SLOW_SECONDS = 0.05
+"""A statement that takes longer is slow."""
 
+QUICK_RUNS = 3
+"""Consecutive quick runs after which a statement is no longer slow."""
 
 T = TypeVar("T")
 
 
-class Reader:
-    """Reads on the connections of a pool."""
+class SlowReads:
+    """The slow statements of a server, by their text, and the permits to run them.
+
+    `permits` is the number that may run at once, and `most_waiting` the number that may wait.
+    """
+
+    def __init__(self, permits: int, most_waiting: int) -> None:
+        self._permits = asyncio.Semaphore(permits)
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        # quick runs since the last slow one, by the hash of the text
+        self._quick_runs: dict[int, int] = {}
+
+    def has(self, query: Query) -> bool:
+        """Whether a statement is expected to be slow."""
+        return query.costly or hash(query.text) in self._quick_runs
+
+    def record(self, query: Query, seconds: float) -> None:
+        """Record the duration of a run."""
+        shape = hash(query.text)
+        if seconds > SLOW_SECONDS:
+            if len(self._quick_runs) == SHAPES_KEPT:
+                self._quick_runs.clear()
+            self._quick_runs[shape] = 0
+        elif shape in self._quick_runs:
+            # the server was busy, or the values were different
+            self._quick_runs[shape] += 1
+            if self._quick_runs[shape] == QUICK_RUNS:
+                del self._quick_runs[shape]
+
+    @asynccontextmanager
+    async def permit(self) -> AsyncIterator[None]:
+        """Wait for a permit; raises `Refusal` (429) if too many reads wait."""
+        if self._waiting >= self._most_waiting:
+            raise too_many_reads(self._waiting)
+        self._waiting += 1
+        try:
+            async with self._permits:
+                yield
+        finally:
+            self._waiting -= 1
+
+
+class ReadPool(Pool):
+    """A pool for reads, half of which may be slow at once."""
 
     def __init__(
         self,
-        pool: Pool,
-        statements: ReadStatements,
-        slow: SlowReads,
-        turns: Turns,
+        connect: Callable[[], Awaitable[Connection]],
+        size: int,
         seconds: float,
+        *,
+        most_waiting: int,
+    ) -> None:
+        super().__init__(connect, size, seconds)
+        self.slow = SlowReads(max(size // 2, 1), most_waiting)
+
+
+class Reader:
+    """Reads on the connections of a pool; `seconds` limits a statement."""
+
+    def __init__(
+        self, pool: ReadPool, statements: ReadStatements, scheduler: SliceScheduler, seconds: float
     ) -> None:
         self._pool = pool
+        self._slow = pool.slow
         self.statements = statements
-        self._slow = slow
-        self.turns = turns
+        self.scheduler = scheduler
         self.seconds = seconds
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
-        """All rows of a statement that a key serves; raises `Refusal`, 503 after some seconds."""
+        """All rows of a statement that uses a key; raises `Refusal`, 503 after `seconds`."""
         try:
-            return await self._looked_up(query, seconds)
+            return await self._run(query, seconds)
         except FAULTS as fault:
-            if not is_cut(fault):
+            if not is_lost(fault):
                 raise self._refusal(fault) from fault
-        # the connection may have been lost long ago, as in a failover, and a read may be repeated
+        # a failover may have broken the connection long ago, and a read can be repeated
         try:
-            return await self._looked_up(query, seconds)
+            return await self._run(query, seconds)
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 
-    async def _looked_up(self, query: Query, seconds: float | None) -> list[Row]:
-        connection = await self._pool.take()
-        began = monotonic()
-        try:
-            return await run_query(connection, query, seconds)
-        except FAULTS as fault:
-            if is_cut(fault):
-                self._pool.cut(connection)
-            raise
-        finally:
-            self._pool.give_back(connection)
-            if seconds is not None:
-                self._slow.took(query, monotonic() - began)
-
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that gives few; raises `Refusal`.
+        """All rows of a statement that returns few.
 
-        Raises `Refusal` 429 when too many slow ones wait, 503 when it takes too long. When the
+        Raises `Refusal`: 429 if too many slow reads wait, 503 after the reader's seconds. If the
         caller is cancelled, so is the read.
         """
         if self._slow.has(query):
@@ -94,90 +132,90 @@ class Reader:
             return work.result() if work.done() else await patience(work)
         finally:
             if not work.done():
-                await give_up(work)
+                await cancel_and_wait(work)
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that may take long, as `rows` gives them."""
-        async with self._slow.place():
+        """All rows of a statement that may be slow; raises as `rows` does."""
+        async with self._slow.permit():
             return await patience(self.lookup(query, self.seconds))
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
         try:
-            async with self._lent() as connection:
+            async with self._connection() as connection:
                 return await Session(connection).drive(unit)
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 
     async def page(self, plan: PagePlan, patience: Patience) -> Slices:
-        """The rows of a page, in slices; between two slices others have their turn."""
-        seek, left, skip = plan.seek, plan.limit, plan.skip
-        slow, fetched = plan.where.searches, FETCHED
-        while left > 0 and not slow:
-            size = min(fetched, left)
-            query = self.statements.page(plan.part(seek, size, skip))
-            slow = self._slow.has(query)
-            if slow:
-                break
+        """The rows of a page in slices, between which the reader yields to the event loop."""
+        is_slow, fetched = plan.pipeline.searches, FETCHED
+        while plan.limit > 0:
+            part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
+            query = self.statements.page(part)
+            if not is_slow and self._slow.has(query):
+                is_slow = True
+                continue
             try:
-                rows = await self.rows(query, patience)
+                if is_slow:
+                    rows, is_last = await self._portion(query, patience)
+                else:
+                    rows = await self.rows(query, patience)
+                    is_last = len(rows) < part.limit
             except Refusal as refusal:
-                if refusal.error is not INVALID_URL or size <= SLICE:
+                if is_slow or refusal.error is not INVALID_URL or part.limit <= SLICE:
                     raise
-                # what stands before the record that cannot be computed is given all the same
+                # return the records before the one that cannot be computed
                 fetched = SLICE
                 continue
-            ends = len(rows) < size
-            left -= len(rows)
-            skip = 0
             if rows:
-                seek = plan.seek_behind(rows[-1])
-            async with aclosing(self.turns.sliced(rows)) as slices:
+                plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
+            async with aclosing(self.scheduler.sliced(rows)) as slices:
                 async for some in slices:
                     yield some
-            if ends:
+            if is_last:
                 return
-        while left > 0:
-            rest = self.statements.page(plan.part(seek, left, skip))
-            async with self._slow.place():
-                rows, is_whole = await self._portion(rest, patience)
-            if rows:
-                left -= len(rows)
-                skip = 0
-                seek = plan.seek_behind(rows[-1])
-            if is_whole:
-                left = 0
-            async with aclosing(self.turns.sliced(rows)) as slices:
-                async for some in slices:
-                    yield some
+
+    async def _run(self, query: Query, seconds: float | None) -> list[Row]:
+        connection = await self._pool.acquire()
+        began = monotonic()
+        try:
+            return await run_query(connection, query, seconds)
+        except FAULTS as fault:
+            if is_lost(fault):
+                self._pool.drop(connection)
+            raise
+        finally:
+            self._pool.release(connection)
+            if seconds is not None:
+                self._slow.record(query, monotonic() - began)
 
     async def _portion(self, query: Query, patience: Patience) -> tuple[list[Row], bool]:
-        whole = False
+        """The first rows of a slow statement, and whether they are all rows."""
+        is_whole = False
 
         async def run() -> list[Row]:
-            nonlocal whole
+            nonlocal is_whole
             try:
-                async with self._lent() as connection:
+                async with self._connection() as connection:
                     began = monotonic()
                     try:
-                        rows, whole = await run_portion(connection, query, CHARACTERS, self.seconds)
+                        rows, is_whole = await run_portion(
+                            connection, query, SLICE_CHARACTERS, self.seconds
+                        )
                     finally:
-                        self._slow.took(query, monotonic() - began)
+                        self._slow.record(query, monotonic() - began)
             except FAULTS as fault:
                 raise self._refusal(fault) from fault
             return rows
 
-        return await patience(run()), whole
+        async with self._slow.permit():
+            return await patience(run()), is_whole
 
-    def _lent(self) -> AbstractAsyncContextManager[Connection]:
-        return self._pool.lent()
+    def _connection(self) -> AbstractAsyncContextManager[Connection]:
+        return self._pool.acquired()
 
     def _refusal(self, fault: Fault) -> Exception:
         if isinstance(fault, TimeoutError | asyncpg.QueryCanceledError):
-            return Refusal(
-                UNAVAILABLE,
-                f"The query took longer than {self.seconds:g} s. Narrow the filter, or sort by "
-                "the key.",
-                headers={"Retry-After": "5"},
-            )
+            return too_slow(self.seconds)
         return refusal_of(fault)

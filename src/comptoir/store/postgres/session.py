@@ -1,22 +1,33 @@
-"""Runs statements on a connection, and units of work within a transaction."""
+"""Statements on a connection: units of work, first rows of a statement, snapshots."""
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
 from typing import TypeVar, cast
+
+from typing_extensions import override
 
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement, Value
-from comptoir.store.postgres.connection import Connection
-from comptoir.store.postgres.faults import FAULTS
+from comptoir.store.postgres.connection import Connection, close
+from comptoir.store.postgres.faults import FAULTS, refusal_of
+from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
 FETCHED = 50
-"""How many rows of a portion are fetched at once."""
+"""Rows of one fetch by `run_portion`."""
 
 COPIED = 10
-"""From how many rows on it pays to stream them into a table."""
+"""Rows from which COPY into a table is faster than INSERT."""
 
 STAGED = 50
-"""From how many rows on it pays to stage them, for a plan of its own."""
+"""Rows from which a statement that takes arrays, with a plan of its own, is faster."""
+
+FEW, MANY = 10, 640
+"""Rows of a snapshot's first fetch, and the maximum of a fetch while rows are small."""
+
+LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
+"""A snapshot's fetch should return this many characters, at least and at most."""
 
 T = TypeVar("T")
 
@@ -24,41 +35,41 @@ T = TypeVar("T")
 async def run_query(
     connection: Connection, query: Query, seconds: float | None = None
 ) -> list[Row]:
-    """All rows of a statement, which is cancelled after so many seconds."""
+    """All rows of a statement, which is cancelled after `seconds`."""
     records = await connection.fetch(query.text, *query.values, timeout=seconds)
     return list(map(tuple, records))
 
 
 class Session:
-    """Runs the statements of a transaction; what gives no rows waits for the next that does.
+    """Runs the statements of a transaction.
 
-    So many changes of one form go to the database at once. What is wrong with one of them is raised
-    when they go.
+    A statement that returns no rows is delayed until the next one that does. Consecutive
+    statements with the same text are sent together, and raise their exceptions then.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: list[tuple[ManyQueries, list[Sequence[Value]]]] = []
+        self._delayed: list[tuple[ManyQueries, list[Sequence[Value]]]] = []
 
     async def run(self, statement: Statement) -> list[Row]:
-        """The rows of a statement, which sees what those before it did."""
+        """The rows of a statement, which sees the effects of the previous ones."""
         if isinstance(statement, ManyQueries):
-            if not self._waiting or self._waiting[-1][0].text != statement.text:
-                self._waiting.append((statement, []))
-            self._waiting[-1][1].extend(statement.rows)
+            if not self._delayed or self._delayed[-1][0].text != statement.text:
+                self._delayed.append((statement, []))
+            self._delayed[-1][1].extend(statement.rows)
             return []
-        if self._waiting:
+        if self._delayed:
             await self.flush()
         return await run_query(self._connection, statement)
 
     async def flush(self) -> None:
-        """Run what waits, in order."""
-        waiting, self._waiting = self._waiting, []
-        for first, rows in waiting:
+        """Run the delayed statements in order."""
+        delayed, self._delayed = self._delayed, []
+        for first, rows in delayed:
             await _run_many(self._connection, first, rows)
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit to its end: each statement that it yields, its rows sent back."""
+        """Run a unit to its end: send it the rows of each statement that it yields."""
         try:
             statement = next(unit)
             while True:
@@ -68,28 +79,29 @@ class Session:
 
 
 async def run_portion(
-    connection: Connection, query: Query, characters: int, seconds: float
+    connection: Connection, query: Query, most_characters: int, seconds: float
 ) -> tuple[list[Row], bool]:
-    """The first rows of a statement, about so many characters, and whether they are all."""
+    """The first rows of a statement, about `most_characters`, and whether they are all rows."""
     rows: list[Row] = []
-    left = characters
+    left = most_characters
     try:
-        # asyncpg's own transaction stays with the connection when it is cancelled as it begins
+        # asyncpg's own transaction remains open when it is cancelled during BEGIN
         await connection.execute("BEGIN READ ONLY")
         cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
         while left > 0:
             some = await cursor.fetch(FETCHED, timeout=seconds)
             if not some:
                 return rows, True
-            rows += map(tuple, some)
-            left -= sum(len(value) for row in some for value in row if isinstance(value, str))
+            fetched: list[Row] = list(map(tuple, some))
+            rows += fetched
+            left -= characters(fetched)
     finally:
         await roll_back(connection)
     return rows, False
 
 
 async def roll_back(connection: Connection) -> None:
-    """End a transaction; a connection with which that is not possible is not used again."""
+    """End a transaction, or terminate the connection if that fails."""
     if connection.is_closed():
         return
     try:
@@ -104,15 +116,87 @@ async def roll_back(connection: Connection) -> None:
 async def _run_many(
     connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
 ) -> None:
-    """Run a statement with rows of values."""
     together = statement.together
     if isinstance(together, Copying) and len(rows) >= COPIED:
         await connection.copy_records_to_table(
             together.table, records=rows, columns=together.columns
         )
     elif isinstance(together, Staging) and len(rows) >= STAGED and together.takes(rows):
-        # a plan that was made before a load would not do for the table as it is behind it
+        # a generic plan from before a load does not suit the table after it
         await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         await run_query(connection, together.query(rows))
     else:
         await connection.executemany(statement.text, rows)
+
+
+@asynccontextmanager
+async def postgres_snapshot(
+    connect: Callable[[], Awaitable[Connection]],
+) -> AsyncIterator[SnapshotConnection]:
+    """A read-only transaction that sees what is committed when the block begins.
+
+    It has a connection of its own. Raises `Refusal` if the database is unreachable.
+    """
+    try:
+        connection = await connect()
+    except FAULTS as fault:
+        raise refusal_of(fault) from fault
+    snapshot = _PostgresSnapshot(connection)
+    try:
+        await snapshot.begin()
+        yield snapshot
+    finally:
+        # this ends the transaction and its cursors
+        await close(connection)
+
+
+class _PostgresSnapshot(SnapshotConnection):
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._numbers = count(1)
+
+    async def begin(self) -> None:
+        """Fix the view, which a transaction does at its first read."""
+        await self._execute(
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+            # the reader may write the rows elsewhere between two statements
+            " SET LOCAL idle_in_transaction_session_timeout = 0"
+        )
+        await self.fetch(Query("SELECT 1", ()))
+
+    @override
+    async def fetch(self, query: Query) -> list[Row]:
+        try:
+            return await run_query(self._connection, query)
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault
+
+    @override
+    async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
+        # the planner optimizes a declared cursor for its first rows
+        cursor = f"comptoir_{next(self._numbers)}"
+        await self._execute(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", *query.values)
+        size = FEW
+        ended = False
+        while not ended:
+            rows: list[Row] = []
+            left = SLICE_CHARACTERS
+            while left > 0 and len(rows) < SLICE_ROWS and not ended:
+                wanted = min(size, SLICE_ROWS - len(rows))
+                some = await self.fetch(Query(f"FETCH {wanted} FROM {cursor}", ()))
+                ended = len(some) < wanted
+                rows += some
+                volume = characters(some)
+                left -= volume
+                if volume > MUCH:
+                    size = max(size // 2, 1)
+                elif volume < LITTLE:
+                    size = min(size * 2, MANY)
+            if rows:
+                yield rows
+
+    async def _execute(self, text: str, *values: object) -> None:
+        try:
+            await self._connection.execute(text, *values)
+        except FAULTS as fault:
+            raise refusal_of(fault) from fault

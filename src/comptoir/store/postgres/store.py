@@ -1,97 +1,124 @@
-"""The PostgreSQL store: connections to read on and connections to write on, each in a pool."""
+"""The PostgreSQL store: pools to read and to write, readiness, statistics."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
+import asyncpg
 from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import OperatorError, Refusal
-from comptoir.sql.dialects.postgresql.dialect import POSTGRESQL
+from comptoir.edm.types import Stored
+from comptoir.errors import DATABASE_NOT_READY, OperatorError, Refusal
+from comptoir.sql.dialects.postgresql import POSTGRESQL
+from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
-from comptoir.store.condition import Condition
-from comptoir.store.postgres.connection import connect
+from comptoir.store.event_loop import SliceScheduler
+from comptoir.store.postgres.connection import CLOSING_SECONDS, Connection, Pool, connect
 from comptoir.store.postgres.faults import FAULTS, refusal_of
-from comptoir.store.postgres.gate import Gate, unfit
-from comptoir.store.postgres.near import NearReader, NearReads, ReplicaReader
-from comptoir.store.postgres.pool import Pool
-from comptoir.store.postgres.reader import Reader
-from comptoir.store.postgres.readiness import READINESS, check_readiness
-from comptoir.store.postgres.replica import REACH_SECONDS, Replica, System, system_of
-from comptoir.store.postgres.slow import SlowReads
-from comptoir.store.postgres.snapshot import LONGEST_SECONDS, postgres_snapshot
-from comptoir.store.postgres.statistics import Statistics
-from comptoir.store.postgres.transactions import Transactions
-from comptoir.store.postgres.writer import Writer
-from comptoir.store.protocol import Noted, Reads, Renewed
-from comptoir.store.store import StatementStore
-from comptoir.store.turns import Turns
+from comptoir.store.postgres.migration import check_database
+from comptoir.store.postgres.reader import Reader, ReadPool
+from comptoir.store.postgres.replica_reads import (
+    REACH_SECONDS,
+    FallbackReader,
+    Replica,
+    ReplicaReader,
+    ReplicaReads,
+    System,
+    system_of,
+)
+from comptoir.store.postgres.session import postgres_snapshot
+from comptoir.store.postgres.writer import PostgresWriter, Transactions
+from comptoir.store.schema import SchemaState, check_state
+from comptoir.store.store import Noted, Reads, Renewed, SnapshotConnection, Store
 from comptoir.store.urls import shown
 from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
-"""How long a statement may take that has no limit of its own: a database that hangs is told."""
+"""Limit of a statement without a limit of its own, so that a server that hangs is noticed."""
+
+LONGEST_SECONDS = 600.0
+"""Limit of a statement on a snapshot connection or for statistics, which may read a whole table."""
 
 LAST_SECONDS = 1.0
-"""How long a stop waits for writes whose answers nobody waits for any more."""
+"""Seconds for which a stop waits for writes whose clients have been given up."""
 
 WRITING_SHARE = 4
-"""One connection of so many is kept for writes."""
+"""One connection in this many is reserved for writes."""
+
+READINESS = Query(
+    "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
+    " WHERE serves.name = 'serves' AND kept.name = 'revision' AND kept.value = version_num),"
+    " has_table_privilege('companies', 'SELECT')"
+    " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
+    (),
+)
+"""The schema, from tables that are not distributed, and a privilege, from the catalog.
+
+On a cluster of Citus, a failed worker takes its own companies with it and no others. If this
+statement read a company, every host would report a failure, and a proxy would exclude all hosts.
+"""
+
+_log = logging.getLogger(__name__)
 
 
-class PostgresStore(StatementStore):
-    """Implements `Store` on a PostgreSQL database. To be used within one running event loop.
+class PostgresStore(Store):
+    """A store on a PostgreSQL database, within one running event loop.
 
-    Connections are opened when they are needed, so that it need not be there yet.
+    Connections are opened when they are needed, so the server may start after the service.
     """
 
     def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        opened = Gate(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
+        checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._noted = noted
         self._name = shown(settings.database)
         self._known_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
-        self._reads = Pool(opened, reading, settings.connect_seconds)
-        self._writes = Pool(opened, writing, settings.connect_seconds)
-        slow = SlowReads(max(reading // 2, 1), settings.queued_scans)
+        self._reads = ReadPool(
+            checked, reading, settings.connect_seconds, most_waiting=settings.queued_scans
+        )
+        self._writes = Pool(checked, writing, settings.connect_seconds)
         self._pool_reader = Reader(
-            self._reads, statements.reads, slow, Turns(), settings.scan_seconds
+            self._reads, statements.reads, SliceScheduler(), settings.scan_seconds
         )
         self._replica: Replica | None = None
         if settings.read_database:
             self._replica = Replica(settings, statements.service.standing, self._system)
-        condition = Condition()
-        self.watermarks = Watermarks()
+        condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
             self._writes,
             statements,
             condition,
-            self.watermarks,
+            watermarks,
             lock_seconds=settings.lock_seconds,
         )
-        self._pool_writer = Writer(transactions, settings.queued_writes)
-        patient = partial(connecting, command_seconds=LONGEST_SECONDS)
-        self._statistics = Statistics(patient)
-        open_snapshot = partial(postgres_snapshot, patient)
-        super().__init__(statements, self._pool_reader, self._pool_writer, open_snapshot, condition)
+        self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
+        self._connect_patiently = partial(connecting, command_seconds=LONGEST_SECONDS)
+        self._statistics = Statistics(self._connect_patiently)
+        super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
 
     @override
     def replicated(self, company: Company, seen: int) -> Reads:
         if self._replica is None:
             return self
         primary = self._pool_reader
-        nearest = ReplicaReader(self._replica, primary, company, seen)
-        near = NearReader(nearest, primary, partial(self._confirm, company), self._noted)
-        return NearReads(self._statements, near, self._following.searched)
+        replica = ReplicaReader(self._replica, primary, company, seen)
+        reader = FallbackReader(replica, primary, partial(self._confirm, company), self._noted)
+        return ReplicaReads(self._statements, reader, self._indexing.note_search)
+
+    @override
+    def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
+        return postgres_snapshot(self._connect_patiently)
 
     async def _confirm(self, company: Company) -> None:
-        """Raise `Renewed` unless the primary has a company, and under the same incarnation."""
+        """Raise `Renewed` unless the primary has a company under the same incarnation."""
         if await self.company(company.id) != company:
             raise Renewed(company.id)
 
@@ -102,28 +129,131 @@ class PostgresStore(StatementStore):
     @override
     async def check(self) -> None:
         (row,) = await self._pool_reader.lookup(READINESS)
+        revision, serves, may_read = row
         try:
-            check_readiness(row, self._name)
+            check_state(SchemaState(_text(revision), _text(serves)), self._name)
         except OperatorError as fault:
-            raise unfit(fault) from fault
-        except FAULTS as fault:
-            raise refusal_of(fault) from fault
+            raise _not_ready(fault) from fault
+        if not may_read:
+            raise refusal_of(
+                asyncpg.InsufficientPrivilegeError("permission denied for table companies")
+            )
 
     async def _system(self) -> System | None:
-        """The system of the primary, which stays the same; None when it cannot be known now."""
+        """The system of the primary, which never changes, or None if it is unknown now."""
         if self._known_system is None:
             with suppress(Refusal, *FAULTS):
-                async with asyncio.timeout(REACH_SECONDS), self._reads.lent() as connection:
+                async with asyncio.timeout(REACH_SECONDS), self._reads.acquired() as connection:
                     self._known_system = await system_of(connection)
         return self._known_system
 
     @override
     async def close(self) -> None:
-        # units of indexing end with the writer, which waits for none when the database hangs
+        # units of indexing end with the writer, which waits for none if the database hangs
         await asyncio.gather(
-            self._following.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:
             pools.append(self._replica.pool)
         await asyncio.gather(*[each.close() for each in pools])
+
+
+class _CheckedConnect:
+    """Opens connections after a check of server and schema has succeeded once."""
+
+    def __init__(self, settings: Settings, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._settings = settings
+        self._connect = connect
+        self._is_checked = False
+        self._checking: asyncio.Task[None] | None = None
+
+    async def __call__(self) -> Connection:
+        """Open a connection; raises `FAULTS`, and `Refusal` (503) if the check fails."""
+        if not self._is_checked:
+            if self._checking is None:
+                self._checking = asyncio.create_task(self._check())
+                # all that wait for it may be cancelled before it fails
+                self._checking.add_done_callback(_retrieve_exception)
+            await asyncio.shield(self._checking)
+        return await self._connect()
+
+    async def _check(self) -> None:
+        try:
+            await check_database(self._settings, self._settings.database, _log.warning)
+            self._is_checked = True
+        except OperatorError as fault:
+            if isinstance(fault.__cause__, FAULTS):
+                raise refusal_of(fault.__cause__) from fault
+            raise _not_ready(fault) from fault
+        finally:
+            self._checking = None
+
+
+class Statistics:
+    """Refreshes the planner's statistics of tables to which many rows were written.
+
+    Autovacuum does so too, but a minute or more later; until then, plans assume few rows. Uses
+    connections of its own, so that no request waits for one.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._connect = connect
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
+
+    async def refresh(self, tables: Sequence[str]) -> None:
+        """Analyze tables, except those that are locked or that the role may not analyze."""
+        if self._is_stopped:
+            return
+        task = asyncio.create_task(self._analyze(tables))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            await asyncio.wait((task,))
+            if not task.cancelled():
+                task.result()
+        finally:
+            task.cancel()
+
+    async def stop(self) -> None:
+        """Cancel the refreshes under way."""
+        self._is_stopped = True
+        tasks = list(self._tasks)
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _analyze(self, tables: Sequence[str]) -> None:
+        # a transaction with a conflicting lock analyzes the table too, or is about to change it
+        statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
+        # the rows are stored, and autovacuum compensates for a failure here
+        with suppress(*FAULTS):
+            connection = await self._connect()
+            try:
+                # outside of a transaction, so that each table is locked only while it is analyzed
+                await connection.execute(statement)
+                await connection.close(timeout=CLOSING_SECONDS)
+            finally:
+                connection.terminate()
+
+
+def _not_ready(fault: OperatorError) -> Refusal:
+    """503 for a database that the operator must fix; logs the fault."""
+    _log.error("%s", fault)
+    return Refusal(
+        DATABASE_NOT_READY,
+        "The database does not meet the requirements of the service",
+        "Ask the operator to fix this.",
+        headers={"Retry-After": "5"},
+    )
+
+
+def _text(value: Stored | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _retrieve_exception(task: asyncio.Task[None]) -> None:
+    # asyncio reports an exception that is never retrieved
+    if not task.cancelled():
+        task.exception()

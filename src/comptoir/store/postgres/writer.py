@@ -1,56 +1,86 @@
-"""The writer: what has queued up for a company is committed as one transaction.
+"""The writer: commits the waiting units of a company as one transaction.
 
-So the units of a company are in one order, and several companies are written at once. No outcome
-is told, refusals included, before the transaction in which it was decided has ended.
+The transaction locks the company's row first, so a company's units have one order, and several
+companies are written at once. A transaction that conflicts is repeated. If the connection is lost
+during COMMIT, the change log shows on another connection whether the transaction was committed.
 """
 
 import asyncio
+import random
 from collections import deque
-from collections.abc import Sequence
-from typing import TypeVar
 
-from comptoir.errors import UNAVAILABLE, Refusal
-from comptoir.plan.write import WritePlan
-from comptoir.store import submission
-from comptoir.store.postgres.transactions import Transactions
-from comptoir.store.submission import Job, Submissions, UnitFactory
+import asyncpg
+from typing_extensions import override
 
-T = TypeVar("T")
+from comptoir.errors import DATABASE_UNREACHABLE, UNAVAILABLE, Refusal
+from comptoir.sql.statements import Statements
+from comptoir.store.ledger import Change, Ledger
+from comptoir.store.postgres.connection import Connection, Pool
+from comptoir.store.postgres.faults import (
+    FAULTS,
+    Fault,
+    is_lost,
+    is_of_request,
+    is_unanswered,
+    refusal_of,
+    violated_constraint,
+)
+from comptoir.store.postgres.session import Session, roll_back
+from comptoir.store.prefetch import prefetch
+from comptoir.store.refusals import duplicate
+from comptoir.store.unit import UnitOfWork
+from comptoir.store.watermarks import Watermarks
+from comptoir.store.writer import Condition, Job, Writer
+
+ATTEMPTS = 5
+"""Attempts at a transaction that conflicts with others."""
+
+JITTER_SECONDS = 0.02
+"""The random pause before attempt n, counted from 0, is up to this times two to the power n."""
+
+_CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 
-class Writer:
-    """Takes units of work and runs those of each company one after another."""
+class _InDoubt(Exception):  # noqa: N818 - the transaction may have been committed
+    """The connection was lost during COMMIT."""
 
-    def __init__(self, transactions: Transactions, most_waiting: int) -> None:
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self.ledger = ledger
+
+
+class _NotBegun(Exception):  # noqa: N818 - another connection is tried
+    """The connection was lost before the transaction began."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self.fault = fault
+
+
+class PostgresWriter(Writer):
+    """Queues units of work by company, and runs the queue of each company in a task."""
+
+    def __init__(self, transactions: "Transactions", most_waiting: int) -> None:
+        super().__init__(most_waiting)
         self._transactions = transactions
         self._queues: dict[str, deque[Job]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._submissions = Submissions(self._accept, most_waiting)
 
-    async def submit(
-        self,
-        company_id: str,
-        factory: UnitFactory[T],
-        *,
-        alone: bool = False,
-        plans: Sequence[WritePlan] = (),
-    ) -> T:
-        """Run a unit of work as `Submissions.submit` does."""
-        return await self._submissions.submit(company_id, factory, alone=alone, plans=plans)
-
-    async def give_way(self, _: float) -> None:
-        """Let others write: those who wait for a company's lock are next."""
+    @override
+    async def give_way(self, seconds: float) -> None:
+        # a transaction that waits for the company's lock is next
         await asyncio.sleep(0)
 
     async def stop(self, seconds: float) -> None:
-        """Commit what waits; what is not committed after so many seconds is given up."""
+        """Commit the waiting units; give up after `seconds`."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late)
 
-    def _accept(self, job: Job) -> None:
+    @override
+    def _enqueue(self, job: Job) -> None:
         queue = self._queues.get(job.company_id)
         if queue is not None:
             queue.append(job)
@@ -61,25 +91,32 @@ class Writer:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, company_id: str) -> None:
-        """Commit what waits for a company, until nothing does."""
+        """Commit the units of a company until none waits."""
         queue = self._queues[company_id]
         while queue:
-            jobs = _next(queue)
+            jobs = [queue.popleft()]
+            while queue and len(jobs) < self.GROUP and not (jobs[0].alone or queue[0].alone):
+                jobs.append(queue.popleft())
             try:
                 await self._commit(jobs)
             except asyncio.CancelledError:
                 jobs += queue
                 queue.clear()
                 for job in jobs:
-                    job.fault = _given_up()
-            self._submissions.tell(jobs)
+                    job.fault = Refusal(
+                        UNAVAILABLE,
+                        "The service is stopping, and the outcome of the write is unknown",
+                        "Read the record before you send the write again.",
+                        headers={"Retry-After": "5"},
+                    )
+            self._finish(jobs)
         del self._queues[company_id]
 
     async def _commit(self, jobs: list[Job]) -> None:
-        """Run units in a transaction, and if one of them breaks it, each in one of its own."""
+        """Run units in a transaction, or each in its own if one of them breaks it."""
         try:
             fault = await self._transactions.run(jobs)
-        except Exception as raised:  # noqa: BLE001 - else its units wait for ever
+        except Exception as raised:  # noqa: BLE001 - otherwise its units wait forever
             fault = raised
         if fault is None:
             return
@@ -91,18 +128,152 @@ class Writer:
             job.fault = fault
 
 
-def _next(queue: deque[Job]) -> list[Job]:
-    """The units that go into the next transaction."""
-    jobs = [queue.popleft()]
-    while queue and len(jobs) < submission.GROUP and not jobs[0].alone and not queue[0].alone:
-        jobs.append(queue.popleft())
-    return jobs
+class Transactions:
+    """Runs units of one company in a transaction, which waits `lock_seconds` for a lock."""
 
+    def __init__(
+        self,
+        pool: Pool,
+        statements: Statements,
+        condition: Condition,
+        watermarks: Watermarks,
+        *,
+        lock_seconds: float,
+    ) -> None:
+        self._pool = pool
+        self._statements = statements
+        self._condition = condition
+        self._watermarks = watermarks
+        self._begin = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = "
+            f"{max(round(lock_seconds * 1_000), 1)}"
+        )
 
-def _given_up() -> Refusal:
-    return Refusal(
-        UNAVAILABLE,
-        "The service is stopping, and whether the write was done is not known. Read the record "
-        "before you send the write again.",
-        headers={"Retry-After": "5"},
-    )
+    async def run(self, jobs: list[Job]) -> Exception | None:
+        """Run units; returns the fault of a unit that made the transaction roll back.
+
+        Raises `Refusal` for a fault of the database, after which a repetition is useless.
+        """
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(random.uniform(0, JITTER_SECONDS * 2**attempt))  # noqa: S311
+            async with self._pool.acquired() as connection:
+                try:
+                    return await self._transaction(connection, jobs)
+                except asyncpg.UniqueViolationError as fault:
+                    await roll_back(connection)
+                    return self._duplicate(fault) if len(jobs) == 1 else fault
+                except _CONFLICTS as fault:
+                    await roll_back(connection)
+                    conflict: Fault = fault
+                except _NotBegun as lost:
+                    self._pool.drop(connection)
+                    conflict = lost.fault
+                except _InDoubt as doubt:
+                    self._pool.drop(connection)
+                    in_doubt = doubt
+                    break
+                except FAULTS as fault:
+                    if is_lost(fault):
+                        self._pool.drop(connection)
+                    elif isinstance(fault, TimeoutError):
+                        # a server that hangs would not roll back either
+                        connection.terminate()
+                    await roll_back(connection)
+                    if is_of_request(fault) and len(jobs) > 1:
+                        # the other units must not fail with this one
+                        return fault
+                    refusal = refusal_of(fault)
+                    self._condition.failed(refusal)
+                    raise refusal from fault
+        else:
+            raise refusal_of(conflict) from conflict
+        await self._resolve(in_doubt)
+        self._condition.committed(in_doubt.ledger)
+        return None
+
+    async def _transaction(self, connection: Connection, jobs: list[Job]) -> Exception | None:
+        try:
+            await connection.execute(self._begin)
+        except FAULTS as fault:
+            if is_lost(fault):
+                raise _NotBegun(fault) from fault
+            raise
+        session = Session(connection)
+        ledger = await self._open_ledger(session, jobs[0].company_id)
+        plans = [plan for job in jobs for plan in job.plans]
+        if len(plans) > 1:
+            await session.drive(prefetch(plans, UnitOfWork(self._statements, ledger)))
+        for job in jobs:
+            job.fault = None
+            unit = UnitOfWork(self._statements, ledger)
+            try:
+                job.result = await session.drive(job.work(unit))
+            except FAULTS:
+                raise
+            except Exception as fault:  # noqa: BLE001 - it is the outcome of this unit
+                # a unit of one write raises its refusal before its first change
+                if job.alone or not isinstance(fault, Refusal):
+                    await roll_back(connection)
+                    return fault
+                job.fault = fault
+                unit.roll_back()
+        for statement in ledger.closing(self._statements.service):
+            await session.run(statement)
+        await session.flush()
+        try:
+            await connection.execute("COMMIT")
+        except FAULTS as fault:
+            if is_unanswered(fault):
+                raise _InDoubt(ledger) from fault
+            raise
+        self._condition.committed(ledger)
+        ledger.acknowledge()
+        return None
+
+    async def _open_ledger(self, session: Session, company_id: str) -> Ledger:
+        rows = await session.run(self._statements.service.ledger.query(company_id))
+        return Ledger(company_id, rows, self._watermarks)
+
+    async def _resolve(self, doubt: _InDoubt) -> None:
+        """Return if a transaction was committed; raises `Refusal` if not, or if it is unknown."""
+        is_known = False
+        last = doubt.ledger.last
+        if last is not None:
+            try:
+                if await self._is_logged(doubt.ledger.company_id, last):
+                    doubt.ledger.acknowledge()
+                    return
+                is_known = True
+            except (Refusal, *FAULTS):
+                pass
+        if is_known:
+            raise Refusal(
+                DATABASE_UNREACHABLE,
+                "The connection to the database was lost, and nothing was changed",
+                "Send the request again.",
+                headers={"Retry-After": "1"},
+            ) from doubt
+        raise Refusal(
+            DATABASE_UNREACHABLE,
+            "The connection to the database was lost during the commit, and the outcome of the "
+            "write is unknown",
+            "Read the record before you send the write again.",
+            headers={"Retry-After": "5"},
+        ) from doubt
+
+    async def _is_logged(self, company_id: str, last: Change) -> bool:
+        async with self._pool.acquired() as connection:
+            try:
+                await connection.execute(self._begin)
+                # the lock is free once the transaction in doubt has ended
+                session = Session(connection)
+                await self._open_ledger(session, company_id)
+                query = self._statements.service.changes.query(company_id, last.number - 1, 1)
+                rows = await session.run(query)
+            finally:
+                await roll_back(connection)
+        return [Change(*row) for row in rows] == [last]  # type: ignore[arg-type]
+
+    def _duplicate(self, fault: asyncpg.UniqueViolationError) -> Refusal:
+        return duplicate(self._statements.tables.names_of_unique(violated_constraint(fault)))

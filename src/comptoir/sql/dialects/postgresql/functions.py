@@ -52,7 +52,7 @@ from comptoir.sql.prepared import (
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
 
-_POINT = f"{WHOLE_DIGITS} digits before the point"
+_WHOLE_LIMIT = f"{WHOLE_DIGITS} digits before the point"
 
 
 def _numeric(number: str) -> SqlExpression:
@@ -93,8 +93,8 @@ def _operation(routine: str, name: str) -> Computed:
 
 def _wide_operation(name: str) -> Computed:
     def combined(left: Operand, right: Operand) -> SqlExpression:
-        made = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
-        return _by_code_point(made)
+        result = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
+        return _by_code_point(result)
 
     return combined
 
@@ -226,10 +226,10 @@ def _fraction(start: int) -> Computed:
     return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
 
 
-def _back(name: str) -> Computed:
+def _subtracted(name: str) -> Computed:
     """A routine that adds a duration, called with the negative duration."""
     move = _text(name)
-    return lambda time, span: move(time, constant(0).op("-")(span))
+    return lambda time, duration: move(time, constant(0).op("-")(duration))
 
 
 def _between(left: Operand, right: Operand) -> SqlExpression:
@@ -250,13 +250,13 @@ _TIMES: FunctionTable = {
     "fractionalseconds_of_time": _fraction(10),
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
-    "totaloffsetminutes": lambda moment: _length(moment).op("*")(constant(0)),
-    "totalseconds": lambda span: span,
+    "totaloffsetminutes": lambda instant: _length(instant).op("*")(constant(0)),
+    "totalseconds": lambda duration: duration,
     "add_datetime": _text("add_moment"),
-    "sub_datetime": _back("add_moment"),
+    "sub_datetime": _subtracted("add_moment"),
     "between_datetimes": _between,
     "add_date": _text("add_date"),
-    "sub_date": _back("add_date"),
+    "sub_date": _subtracted("add_date"),
     "between_dates": _between,
 }
 
@@ -292,13 +292,13 @@ def _text_of(value: SqlExpression) -> SqlExpression:
     return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
 
 
-def _asked_of(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
-    # The code is never blank here, which the planner does not know. So the plan keeps the records,
-    # by which Citus finds the node, even where the condition holds for none of them.
+def _tied_to_row(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
+    # The code is never blank here, but the planner does not know that. So it keeps the records in
+    # the plan, by which Citus finds the node, even if the condition is false for all of them.
     return case((code != BLANK, condition))
 
 
-def _present(value: Operand) -> SqlExpression:
+def _null_as_value(value: Operand) -> SqlExpression:
     # null becomes the empty text, and any other value begins with a sign
     shown = constant_text("=").op("||")(sql_cast(value, Text))
     return _by_code_point(func.coalesce(shown, constant_text("")))
@@ -324,8 +324,8 @@ _CASTS: FunctionTable = {
     "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
     "text_of_duration": _text("text_of_duration"),
     "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
-    "present": _present,
-    "asked_of": _asked_of,
+    "null_as_value": _null_as_value,
+    "tied_to_row": _tied_to_row,
 }
 
 
@@ -339,7 +339,7 @@ def _sum(most: int, fitting: str) -> Computed:
 
 def _sum_wide(values: Operand) -> SqlExpression:
     most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
-    return _narrow(_fitting(func.sum(_exact(values)), most, _POINT))
+    return _narrow(_fitting(func.sum(_exact(values)), most, _WHOLE_LIMIT))
 
 
 def _average(total: SqlExpression, values: Operand) -> SqlExpression:
@@ -356,9 +356,9 @@ def _of_wide(aggregate: Computed) -> Computed:
 
 
 _AGGREGATES: FunctionTable = {
-    "group_freely": lambda column: column,
+    "unindexed": lambda column: column,
     "sum_whole": _sum(MOST_WHOLE, "64 bits"),
-    "sum_decimal": _sum(MOST_DECIMAL, _POINT),
+    "sum_decimal": _sum(MOST_DECIMAL, _WHOLE_LIMIT),
     "sum_wide": _sum_wide,
     "average_whole": lambda values: _average(func.sum(values), values),
     "average_decimal": _average_decimal,

@@ -1,30 +1,34 @@
-"""What PostgreSQL cannot compute by itself, as functions `comptoir_…` in SQL and PL/pgSQL.
+"""The routines of PostgreSQL: functions `comptoir_…` in SQL and PL/pgSQL.
 
-They compute what the Python functions on SQLite compute. `migrate` needs only the right to create
-functions, and the only collation is "C". A value that cannot be computed raises an error with the
-SQLSTATE `NOT_COMPUTED` and SQLite's message. A function that can raise it is volatile, so that the
-planner never computes it ahead of the rows. A name in braces in the files is a value of `_values`.
+They compute what PostgreSQL cannot compute by itself, with the results of the Python functions on
+SQLite. `migrate` creates them, with the right to create functions and the collation "C" alone. A
+value that cannot be computed raises an error with the SQLSTATE `NOT_COMPUTED` and SQLite's message.
+A function that may raise it is volatile, so that the planner never computes it before the rows. A
+name in braces in the files is a key of `_values`. The statements contain the rules of case of the
+Python that creates them.
 """
 
+import json
 import re
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
+from unicodedata import category
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DAY, SECOND
 from comptoir.plan.expressions.types import FINER, LARGEST, WIDE_SCALE, WIDE_UNIT, wide_text
 from comptoir.sql.dialects import LONGEST_TEXT
-from comptoir.sql.dialects.postgresql.routines.cases import cased, cases, ignorable
-from comptoir.sql.dialects.postgresql.routines.quoting import quoted
 
 NOT_COMPUTED = "CO400"
 """The SQLSTATE of a value that cannot be computed."""
 
 SEPARATOR = "Þ"
-"""Separates the folded texts of a record: a capital letter, which folding never leaves.
+"""Separates the folded texts of a record: a capital letter, which no folded text contains.
 
 It has two bytes, as `comptoir_fold` expects.
 """
@@ -32,6 +36,9 @@ It has two bytes, as `comptoir_fold` expects.
 _FILES = ("numbers", "totals", "casts", "times", "texts")
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _STATEMENT = re.compile(r"^CREATE .*?;$(?=\n\n|\n\Z)", re.DOTALL | re.MULTILINE)
+
+_UNASSIGNED = frozenset({"Cn", "Co", "Cs"})
+"""The categories of code points without a character: unassigned, private, surrogates."""
 
 
 @cache
@@ -54,7 +61,7 @@ def routine_statements() -> tuple[str, ...]:
 def _values() -> dict[str, str]:
     """The values for the names in braces."""
     blanks = "".join([each for each in map(chr, range(1, sys.maxunicode)) if each.isspace()])
-    lower, upper, folded = cases(str.lower), cases(str.upper), cases(str.casefold)
+    lower, upper, folded = _cases(str.lower), _cases(str.upper), _cases(str.casefold)
     days = (date.max - date.min).days + 1
     return {
         "fault": NOT_COMPUTED,
@@ -83,10 +90,75 @@ def _values() -> dict[str, str]:
         "uppered": upper.changed,
         "not_folded": folded.others,
         "folded": folded.changed,
-        "cased": cased().replace("'", "''"),
-        "ignorable": ignorable().replace("'", "''"),
+        "cased": _cased_members().replace("'", "''"),
+        "ignorable": _ignorable_members().replace("'", "''"),
         "separator": SEPARATOR,
-        "blanks": quoted(blanks),
+        "blanks": _quoted(blanks),
         "most_characters": str(LONGEST_TEXT),
         "whole_digits": str(WHOLE_DIGITS),
     }
+
+
+def _quoted(text: str) -> str:
+    """A literal that means the same with all settings of the session."""
+    return f"""E'{text.replace(chr(92), 2 * chr(92)).replace("'", "''")}'"""
+
+
+class _Cases(NamedTuple):
+    """The change of case of characters that are not ASCII.
+
+    Databases change case by other rules than Python, and by other versions of Unicode.
+    """
+
+    others: str
+    """A character class of those that stay as they are."""
+
+    changed: str
+    """The replacement of each other character, as JSON."""
+
+
+def _cases(change: Callable[[str], str]) -> _Cases:
+    """The replacements by `change`, a function that leaves its own results as they are."""
+    characters = [each for each in _assigned() if not each.isascii()]
+    results = zip(characters, map(change, characters), strict=True)
+    changed = {each: other for each, other in results if other != each}
+    others = _quoted(f"[^{_members(changed)}]+")
+    return _Cases(others, _quoted(json.dumps(changed, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _cased_members() -> str:
+    """The characters, as in a class, after which Σ is inside or at the end of a word."""
+    return _members(filter(_is_cased, _assigned()))
+
+
+def _ignorable_members() -> str:
+    """The characters, as in a class, that may be between Σ and a cased one."""
+    return _members([each for each in _assigned() if _is_ignorable(each) and not _is_cased(each)])
+
+
+def _is_cased(character: str) -> bool:
+    # after a cased character, a last Σ becomes ς
+    return f"{character}Σ".lower()[-1] == "ς"
+
+
+def _is_ignorable(character: str) -> bool:
+    return f"A{character}Σ".lower()[-1] == "ς"
+
+
+@cache
+def _assigned() -> Sequence[str]:
+    """The assigned characters; Unicode has no rules of case for others."""
+    return [
+        each for each in map(chr, range(1, sys.maxunicode + 1)) if category(each) not in _UNASSIGNED
+    ]
+
+
+def _members(characters: Iterable[str]) -> str:
+    """Characters as in a class."""
+    runs: list[tuple[str, str]] = []
+    for each in characters:
+        if runs and ord(runs[-1][1]) == ord(each) - 1:
+            runs[-1] = (runs[-1][0], each)
+        else:
+            runs.append((each, each))
+    return "".join([first if first == last else f"{first}-{last}" for first, last in runs])

@@ -1,0 +1,426 @@
+"""`$apply` bound to an entity set (OData Extension for Data Aggregation 4.0, section 3).
+
+The query options that apply to its result are bound as further transformations.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from comptoir.edm.numbers import COUNT, DECIMAL, INT64
+from comptoir.edm.types import PrimitiveType, Stored, Text
+from comptoir.errors import Refusal
+from comptoir.plan.expressions import types
+from comptoir.plan.expressions.arithmetic import narrowed
+from comptoir.plan.expressions.binder import Binder
+from comptoir.plan.expressions.binding_context import BindingContext
+from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
+from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
+from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
+from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
+from comptoir.plan.faults import misused, unsupported
+from comptoir.plan.functions import AggregateFunction
+from comptoir.plan.read import (
+    Aggregation,
+    Column,
+    Compute,
+    Filter,
+    Grouping,
+    Limit,
+    NamedValue,
+    OrderKey,
+    Pipeline,
+    default_order,
+)
+from comptoir.plan.read import Transformation as Step
+from comptoir.plan.searches import bind_search
+from comptoir.request.aliases import Aliases, parse_aliases, resolve
+from comptoir.request.apply import (
+    APPLY,
+    Aggregate,
+    AggregateInto,
+    ComputeAlso,
+    FilterBy,
+    GroupBy,
+    Identity,
+    OrderBy,
+    SearchFor,
+    Skip,
+    Top,
+    Transformation,
+)
+from comptoir.request.expression import ComputeItem
+from comptoir.request.expression.tree import Node, Parameter, Path, walk
+from comptoir.request.options import LARGEST
+
+_NAMES: Mapping[type, str] = {
+    FilterBy: "filter",
+    GroupBy: "groupby",
+    AggregateInto: "aggregate",
+    ComputeAlso: "compute",
+    SearchFor: "search",
+    OrderBy: "orderby",
+    Top: "top",
+    Skip: "skip",
+    Identity: "identity",
+}
+TRANSFORMATIONS = tuple(_NAMES.values())
+
+MOST_TRANSFORMATIONS = 40
+"""The most transformations of a pipeline, those within `groupby` included."""
+
+_OF_NUMBERS = ("sum", "average")
+_OF_ALL = ("min", "max", "countdistinct")
+
+_FUNCTIONS: Mapping[str, Mapping[types.ExpressionType, AggregateFunction]] = {
+    "sum": {types.WHOLE: "sum_whole", types.DECIMAL: "sum_decimal", types.WIDE_DECIMAL: "sum_wide"},
+    "average": {
+        types.WHOLE: "average_whole",
+        types.DECIMAL: "average_decimal",
+        types.WIDE_DECIMAL: "average_wide",
+    },
+    "min": {types.WIDE_DECIMAL: "min_wide"},
+    "max": {types.WIDE_DECIMAL: "max_wide"},
+}
+"""The function of a method by the type of its operand, where the type decides."""
+
+_OF_ANY_TYPE: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
+
+
+def methods_of(held: PrimitiveType) -> tuple[str, ...]:
+    """The aggregation methods that accept properties of a type."""
+    if isinstance(held, Text) and held.max_length is None:
+        return ("countdistinct",)
+    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(held) in types.NUMBERS else _OF_ALL
+
+
+class PipelineBinder:
+    """Binds transformations in sequence; `option` is the query option that they come from."""
+
+    def __init__(self, binding: BindingContext, option: str) -> None:
+        self.option = option
+        self._binding = binding
+        self._set = binding.entity_set
+        self._slots = Slots()
+        self._steps: list[Step] = []
+        self._names: dict[str, TypedValue] = {}
+        self._lengths: dict[str, float] = {}
+        self._is_aggregated = False
+        self._searches = False
+        self._transformations = 0
+        self._nodes = 0
+        self._aliases: Aliases | None = None
+        self._unlimited = unlimited(binding)
+        self._identity = default_order(self._set).keys
+        self._order: tuple[OrderKey, ...] = ()
+        self._sorting: list[NamedValue] = []
+        self._sort_expressions = 0
+
+    def bind(self, transformations: Sequence[Transformation]) -> None:
+        """Add transformations.
+
+        Raises `Refusal`: 400 with the column of the fault, 501 for what is not supported.
+        """
+        for node in transformations:
+            self._transformations += 1
+            if self._transformations > MOST_TRANSFORMATIONS:
+                raise misused(
+                    self.option,
+                    node.position,
+                    f"there are more than {MOST_TRANSFORMATIONS} transformations. Join filters by "
+                    "`and`, and computations by commas.",
+                )
+            self._transform(node)
+
+    def pipeline(self) -> tuple[Pipeline, tuple[Stored, ...]]:
+        """The pipeline of the added transformations, and the values for its slots."""
+        pipeline = Pipeline(
+            self._set,
+            self._total_order(),
+            tuple(self._steps),
+            tuple(self._sorting),
+            tuple(
+                [
+                    Column(name, typed.edm_type, typed.nullable)
+                    for name, typed in self._names.items()
+                ]
+            ),
+            self._is_aggregated,
+            is_applied=True,
+            searches=self._searches,
+        )
+        return pipeline, tuple(self._slots.values)
+
+    def _transform(self, node: Transformation) -> None:
+        match node:
+            case FilterBy():
+                self._filter(node)
+            case SearchFor():
+                self._search(node)
+            case ComputeAlso():
+                self._compute(node.items)
+            case OrderBy():
+                self._sort(node)
+            case AggregateInto():
+                self._regroup({}, node)
+            case GroupBy():
+                self._group(node)
+            case Top():
+                self._limit(node.count, 0)
+            case Skip():
+                self._limit(LARGEST, node.count)
+            case Identity():
+                pass
+
+    def _filter(self, node: FilterBy) -> None:
+        condition = self._resolved(node.condition)
+        pairs = None if self._is_aggregated else self._set.pair_filter
+        value = bind_condition(self._binder(), condition, pairs, self.option)
+        self._length(value, node.position)
+        self._add_filter(value)
+
+    def _search(self, node: SearchFor) -> None:
+        if self._is_aggregated:
+            raise unsupported(self.option, node.position, "searching an aggregated result")
+        self._searches = True
+        self._add_filter(bind_search(node.search, self._slots))
+
+    def _add_filter(self, condition: Value) -> None:
+        last = self._steps[-1] if self._steps else None
+        if not isinstance(last, Filter):
+            self._steps.append(Filter(condition))
+            return
+        operands: tuple[Value, ...] = (last.condition,)
+        if isinstance(last.condition, Junction) and last.condition.operator == "and":
+            operands = last.condition.operands
+        self._steps[-1] = Filter(Junction("and", (*operands, condition)))
+
+    def _compute(self, items: Sequence[ComputeItem]) -> None:
+        values: list[NamedValue] = []
+        names: dict[str, TypedValue] = {}
+        lengths: dict[str, float] = {}
+        for item in items:
+            self._check_name(item.alias, item.position)
+            node = self._resolved(item.expression)
+            typed = narrowed(self._binder().value(node))
+            if typed.type is types.RECORD:
+                raise unsupported(self.option, node.position, "a record as a computed value")
+            if typed.type is types.TEXT and names_one(self._unlimited, node):
+                self._unlimited.add(item.alias)
+            lengths[item.alias] = self._length(typed.value, item.position)
+            values.append(NamedValue(item.alias, typed.value))
+            names[item.alias] = _column(item.alias, typed)
+        # the items of one `compute` do not see each other
+        self._steps.append(Compute(tuple(values)))
+        self._names.update(names)
+        self._lengths.update(lengths)
+
+    def _sort(self, node: OrderBy) -> None:
+        keys: list[OrderKey] = []
+        for item in node.items:
+            expression = self._resolved(item.expression)
+            self._refuse_unlimited(expression, "sorting by")
+            typed = self._binder().value(expression)
+            if typed.type is types.NULL:
+                continue
+            self._length(typed.value, item.position)
+            if isinstance(typed.value, Field):
+                name = typed.value.name
+            else:
+                # no property and no alias has such a name
+                name = f"#{self._sort_expressions}"
+                self._sort_expressions += 1
+                self._sorting.append(NamedValue(name, typed.value))
+            keys.append(_order_key(name, typed, descending=item.descending))
+        self._order = _distinct((*keys, *self._order))
+
+    def _limit(self, limit: int, skip: int) -> None:
+        if self._sorting:
+            self._steps.append(Compute(tuple(self._sorting)))
+            self._sorting.clear()
+        slots = self._slots.add(limit), self._slots.add(skip)
+        self._steps.append(Limit(self._total_order(), *slots))
+
+    def _group(self, node: GroupBy) -> None:
+        keys = dict([self._key(path) for path in node.paths])
+        inner = [each for each in node.transformations if not isinstance(each, Identity)]
+        at = next((n for n, each in enumerate(inner) if isinstance(each, AggregateInto)), None)
+        if at is None and node.transformations:
+            raise self._misplaced(node.transformations[0])
+        for each in inner[: at or 0]:
+            if not isinstance(each, ComputeAlso):
+                raise self._misplaced(each)
+            self.bind([each])
+        aggregate = None if at is None else inner[at]
+        self._regroup(keys, aggregate if isinstance(aggregate, AggregateInto) else None)
+        for each in inner[0 if at is None else at + 1 :]:
+            # each group is one row by now, so these have the same effect on all rows at once
+            if not isinstance(each, ComputeAlso | FilterBy):
+                raise self._misplaced(each)
+            self.bind([each])
+
+    def _key(self, path: Path) -> tuple[str, TypedValue]:
+        self._refuse_many(path)
+        self._refuse_unlimited(path, "grouping by")
+        typed = self._binder().value(path)
+        if typed.type is types.RECORD:
+            raise unsupported(self.option, path.position, f"grouping by the record {name_of(path)}")
+        return "/".join([each for each in path.segments if "." not in each]), typed
+
+    def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
+        """Replace the rows by one for each group, with the aggregates that `node` asks for."""
+        aggregations: list[Aggregation] = []
+        lengths = {name: self._length(typed.value, 0) for name, typed in keys.items()}
+        names = {name: _column(name, typed) for name, typed in keys.items()}
+        heads = _heads(keys)
+        for item in () if node is None else node.items:
+            if item.alias in heads:
+                raise self._taken(item.alias, item.position)
+            expression = None if item.expression is None else self._resolved(item.expression)
+            aggregation, typed = self._aggregation(item, expression, is_grouped=bool(keys))
+            lengths[item.alias] = OTHER_LENGTH
+            if aggregation.operand is not None:
+                length = self._length(aggregation.operand, item.position)
+                lengths[item.alias] = length if typed.type is types.TEXT else OTHER_LENGTH
+            aggregations.append(aggregation)
+            names[item.alias] = typed
+        grouped_by = tuple([NamedValue(name, typed.value) for name, typed in keys.items()])
+        self._steps.append(Grouping(grouped_by, tuple(aggregations)))
+        # an alias may have the name of a property, which the result does not have any more
+        self._names = names
+        self._lengths = lengths
+        self._unlimited.clear()
+        self._is_aggregated = True
+        self._order = ()
+        self._sorting.clear()
+        self._identity = tuple([_order_key(name, names[name]) for name in keys])
+
+    def _aggregation(
+        self, item: Aggregate, expression: Node | None, *, is_grouped: bool
+    ) -> tuple[Aggregation, TypedValue]:
+        """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
+        if expression is None:
+            return self._aggregated(item, "count", None, COUNT, nullable=False)
+        self._refuse_many(expression)
+        typed = self._binder().value(expression)
+        method = item.method
+        if method == "countdistinct":
+            return self._aggregated(item, method, typed.value, COUNT, nullable=False)
+        if typed.type is types.RECORD:
+            raise unsupported(
+                APPLY, expression.position, f"{method} of the record {name_of(expression)}"
+            )
+        nullable = typed.nullable or not is_grouped
+        if method in _OF_NUMBERS:
+            if typed.type not in types.NUMBERS:
+                raise misused(
+                    APPLY,
+                    expression.position,
+                    f"{method} takes numbers, but {name_of(expression)} is {typed.type.expected}.",
+                )
+            result = INT64 if method == "sum" and typed.type is types.WHOLE else DECIMAL
+            function = _FUNCTIONS[method][typed.type]
+            return self._aggregated(item, function, typed.value, result, nullable=nullable)
+        if typed.type is types.TEXT and names_one(self._unlimited, expression):
+            raise unsupported(APPLY, expression.position, f"{method} of {name_of(expression)}")
+        function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
+        return self._aggregated(item, function, typed.value, typed.edm_type, nullable=nullable)
+
+    def _aggregated(
+        self,
+        item: Aggregate,
+        function: AggregateFunction,
+        operand: Value | None,
+        result: PrimitiveType,
+        *,
+        nullable: bool,
+    ) -> tuple[Aggregation, TypedValue]:
+        typed = typed_property(Field(item.alias), result, nullable=nullable)
+        return Aggregation(item.alias, function, operand), typed
+
+    def _refuse_many(self, node: Node) -> None:
+        """Raise `Refusal` (501) for a path along navigation to many records."""
+        entity_type = self._set.type
+        segments = node.segments if isinstance(node, Path) and not self._is_aggregated else ()
+        for segment in segments:
+            navigation = entity_type.related.get(segment)
+            if navigation is None:
+                break
+            if navigation.collection:
+                raise unsupported(
+                    APPLY, node.position, f"the path {name_of(node)} along a relation to many"
+                )
+
+    def _binder(self) -> Binder:
+        return Binder(
+            self._binding.model,
+            self._set,
+            self.option,
+            self._names,
+            alone=self._is_aggregated,
+            slots=self._slots,
+        )
+
+    def _length(self, value: Value, position: int) -> float:
+        """The most characters of a value; raises `Refusal` (501) if these are too many."""
+        lengths = Lengths(self._binding.model, self.option, self._slots.values, known=self._lengths)
+        return lengths.longest(value, position)
+
+    def _resolved(self, node: Node) -> Node:
+        """The node with its aliases replaced; all resolved nodes together keep to the limits."""
+        limits = self._binding.limits
+        if not any(isinstance(each, Parameter) for each, _ in walk(node)):
+            return node
+        if self._aliases is None:
+            self._aliases = parse_aliases(self._binding.aliases, limits)
+        resolved = resolve(node, self._aliases, limits)
+        self._nodes += sum(1 for _ in walk(resolved))
+        if self._nodes > limits.nodes:
+            raise misused(
+                self.option,
+                node.position,
+                f"with its aliases replaced, it is larger than {limits.nodes} parts. Write less.",
+            )
+        return resolved
+
+    def _total_order(self) -> tuple[OrderKey, ...]:
+        return _distinct((*self._order, *self._identity))
+
+    def _check_name(self, alias: str, position: int) -> None:
+        entity_type, contained = self._set.type, self._binding.model.contained(self._set)
+        own = {*entity_type.by_name, *entity_type.related, *contained}
+        if (not self._is_aggregated and alias in own) or alias in _heads(self._names):
+            raise self._taken(alias, position)
+
+    def _taken(self, alias: str, position: int) -> Refusal:
+        return misused(
+            self.option, position, f"{alias} is the name of a property already. Choose another."
+        )
+
+    def _refuse_unlimited(self, node: Node, doing: str) -> None:
+        if names_one(self._unlimited, node):
+            raise unsupported(self.option, node.position, f"{doing} {name_of(node)}")
+
+    def _misplaced(self, node: Transformation) -> Refusal:
+        name = _NAMES[type(node)]
+        return unsupported(self.option, node.position, f"`{name}` at its place within `groupby`")
+
+
+def _heads(names: Iterable[str]) -> set[str]:
+    """The first segments of the names."""
+    return {name.partition("/")[0] for name in names}
+
+
+def _column(name: str, typed: TypedValue) -> TypedValue:
+    return typed_property(Field(name), typed.edm_type, nullable=typed.nullable)
+
+
+def _order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
+    is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
+    return OrderKey(name, is_text, descending, typed.nullable)
+
+
+def _distinct(keys: Iterable[OrderKey]) -> tuple[OrderKey, ...]:
+    """The keys without those that sort by the same value as an earlier one."""
+    found: dict[str, OrderKey] = {}
+    for key in keys:
+        found.setdefault(key.name, key)
+    return tuple(found.values())

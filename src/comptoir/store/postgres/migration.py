@@ -1,0 +1,376 @@
+"""Migrations of a PostgreSQL database, its distribution by Citus, and the check of its schema.
+
+A migration is one transaction that holds an advisory lock: if several hosts start at once, one
+migrates and the others wait. No state outlives the transaction, so PgBouncer may be in between.
+
+Citus distributes all tables by `company_id` and colocates them: a company is on one node, and each
+statement runs on that node.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from unicodedata import unidata_version
+
+import asyncpg
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.errors import OperatorError
+from comptoir.sql.dialects.postgresql.routines import routine_statements
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.postgres import connection as driver
+from comptoir.store.postgres.faults import FAULTS, driver_message, operator_error_of
+from comptoir.store.schema import (
+    TEXT_INDEX,
+    Report,
+    SchemaState,
+    check_state,
+    revisions,
+    state_of,
+    store_state,
+)
+from comptoir.store.urls import shown
+
+LOCK = 0x636F6D70746F6972
+"""The advisory lock of a migration: "comptoir" in ASCII."""
+
+TRIES = 20
+"""Attempts at locking tables that others use."""
+
+PAUSE_SECONDS = 1.0
+"""Seconds between two attempts, in which others get the locks."""
+
+MINIMUM_CITUS = 11
+"""The first major version that creates functions on all nodes."""
+
+FIRST = "companies"
+"""The table with which the others are colocated."""
+
+SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
+"""Required in a transaction that creates functions and tables on all nodes."""
+
+_OLDEST = text(
+    "SELECT pid, floor(extract(epoch FROM now() - xact_start))::BIGINT, application_name"
+    " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND xact_start IS NOT NULL ORDER BY xact_start LIMIT 1"
+)
+_NO_EXTENSION = ("0A000", "25006", "42501", "58P01")
+"""SQLSTATEs for an extension that is not installed, or that the role may not create."""
+
+_TRIGRAMS = text(
+    "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace"
+    " ON pg_namespace.oid = opcnamespace WHERE opcname = 'gin_trgm_ops'"
+)
+# asyncpg looks up every array type except that of texts (sql/dialects/postgresql/arrays.py)
+_EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
+_PLACEMENTS = text(
+    "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"
+    " colocationid FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid"
+    " WHERE pg_table_is_visible(logicalrelid) AND relname = ANY(CAST(:tables AS TEXT[]))"
+)
+_UNIQUE_ACROSS = text(
+    "SELECT indexes.relname, tables.relname FROM pg_index"
+    " JOIN pg_class AS indexes ON indexes.oid = indexrelid"
+    " JOIN pg_class AS tables ON tables.oid = indrelid"
+    " WHERE indisunique AND pg_table_is_visible(indrelid)"
+    " AND tables.relname = ANY(CAST(:tables AS TEXT[]))"
+    " AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = :column"
+    " AND attnum = ANY(indkey)) ORDER BY indexes.relname"
+)
+
+
+async def migrate_server(
+    settings: Settings, model: Model, report: Report, *, distribute: bool = False
+) -> str:
+    """Upgrade a database to the current schema, and return its revision.
+
+    With `distribute`, Citus distributes the tables. Distributed tables remain distributed: a later
+    migration distributes new tables too. Waits while another process migrates. Waits for locks of
+    tables up to `lock_seconds` at a time, because other sessions queue behind the request. Raises
+    `OperatorError` if the database cannot be used or distributed, or has a newer schema.
+    """
+    url = settings.database
+    migration = _Migration(settings, model, report, distribute)
+    async with opened(settings, url, writes=True) as connection:
+        for _ in range(TRIES):
+            try:
+                async with connection.begin():
+                    return await connection.run_sync(migration.run)
+            except DBAPIError as fault:
+                if not isinstance(_cause(fault), asyncpg.LockNotAvailableError):
+                    raise
+            oldest = await connection.run_sync(_oldest_transaction)
+            report(
+                f"{shown(url)}: other transactions hold locks that the migration needs{oldest}. "
+                "Trying again."
+            )
+            await asyncio.sleep(PAUSE_SECONDS)
+    raise OperatorError(
+        f"cannot upgrade {shown(url)}: other transactions hold locks that the migration needs"
+        f"{oldest}. End these transactions, or wait for them."
+    )
+
+
+async def check_database(
+    settings: Settings, url: str, report: Report, *, writes: bool = True
+) -> None:
+    """Raise `OperatorError` if a server or its schema does not meet the requirements.
+
+    `UnreachableError` if it may later. `report` receives a warning about the version of Unicode.
+    """
+    async with opened(settings, url, writes=writes) as connection:
+        state = await connection.run_sync(state_of)
+    check_state(state, shown(url))
+    if state.revision == revisions().head and state.unicode != unidata_version:
+        report(
+            f"{shown(url)} converts the case of texts by Unicode {state.unicode}, and this program "
+            f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
+        )
+
+
+@asynccontextmanager
+async def opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+    """A connection to a server that meets the requirements; raises `OperatorError` otherwise."""
+
+    async def checked() -> driver.Connection:
+        connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
+        try:
+            await driver.check_server(connection, url, writes=writes)
+        except OperatorError:
+            connection.terminate()
+            raise
+        return connection
+
+    def adapted() -> DBAPIConnection:
+        # a named prepared statement would remain on a server connection of PgBouncer
+        connection: DBAPIConnection = engine.dialect.loaded_dbapi.connect(
+            async_creator_fn=checked,
+            prepared_statement_cache_size=0,
+            prepared_statement_name_func=str,
+        )
+        return connection
+
+    driver.check_url(url)
+    engine: AsyncEngine = create_async_engine(
+        "postgresql+asyncpg://",
+        creator=adapted,
+        poolclass=NullPool,
+        # a statement sees what was committed while the previous one waited for a lock
+        isolation_level="READ COMMITTED",
+    )
+    try:
+        async with engine.connect() as connection:
+            yield connection
+    except DBAPIError as fault:
+        cause = _cause(fault)
+        if isinstance(cause, FAULTS):
+            raise operator_error_of(url, cause) from cause
+        raise OperatorError(
+            f"cannot use the database {shown(url)}: {fault.orig}. Check the log of the server."
+        ) from fault
+    except FAULTS as fault:
+        raise operator_error_of(url, fault) from fault
+
+
+def _cause(fault: DBAPIError) -> BaseException | None:
+    """The driver's own exception."""
+    return None if fault.orig is None else fault.orig.__cause__
+
+
+@dataclass(frozen=True, slots=True)
+class _Migration:
+    """What a migration does on a connection, within a transaction."""
+
+    settings: Settings
+    model: Model
+    report: Report
+    distribute: bool
+
+    @property
+    def _name(self) -> str:
+        return shown(self.settings.database)
+
+    def run(self, connection: Connection) -> str:
+        """Upgrade, install routines and the text index, distribute; returns the revision."""
+        _limit(connection, "statement_timeout", 0)
+        _limit(connection, "lock_timeout", 0)
+        if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
+            self.report(f"{self._name}: another process is migrating it. Waiting until it ends.")
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+        _limit(connection, "lock_timeout", self.settings.lock_seconds)
+        tables = list(build_tables(self.model).metadata.tables)
+        cluster = cluster_of(connection, tables)
+        if self.distribute:
+            check_cluster(cluster, self._name)
+        if cluster is not None:
+            connection.exec_driver_sql(SEQUENTIAL)
+        from comptoir.store.upgrading import upgrade  # noqa: PLC0415 - imports Alembic
+
+        state = upgrade(connection, self.model, self._name)
+        if state.revision == revisions().head:
+            _install_routines(connection, state)
+            self._index_texts(connection)
+        if cluster is not None and (self.distribute or cluster.is_distributed):
+            self._distribute(connection, tables)
+        return state.revision or ""
+
+    def _distribute(self, connection: Connection, tables: Sequence[str]) -> None:
+        # the upgrade may have created tables
+        cluster = cluster_of(connection, tables)
+        statements = [] if cluster is None else distribution(tables, cluster, self._name)
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+        if statements:
+            self.report(f"{self._name}: its tables are distributed by {COMPANY_ID}.")
+
+    def _index_texts(self, connection: Connection) -> None:
+        """Create the text index if it is missing and the extension for it is available."""
+        if connection.scalar(select(func.to_regclass(TEXT_INDEX))) is not None:
+            return
+        try:
+            with connection.begin_nested():
+                connection.execute(text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+                schema = connection.scalar(_TRIGRAMS)
+                connection.execute(
+                    text(
+                        f"CREATE INDEX {TEXT_INDEX} ON search_documents"
+                        f" USING gin (folded {schema}.gin_trgm_ops)"
+                    )
+                )
+        except DBAPIError as fault:
+            cause = _cause(fault)
+            if not isinstance(cause, asyncpg.PostgresError) or cause.sqlstate not in _NO_EXTENSION:
+                raise
+            self.report(
+                f"{self._name}: searches read all texts, because the extension pg_trgm is not "
+                f"available ({driver_message(cause)}). Have an administrator run CREATE EXTENSION "
+                "pg_trgm, then run `comptoir migrate` again."
+            )
+
+
+def _limit(connection: Connection, name: str, seconds: float) -> None:
+    """Set a time limit for the transaction; 0 means none."""
+    connection.execute(select(func.set_config(name, f"{seconds * 1000:.0f}ms", True)))
+
+
+def _install_routines(connection: Connection, state: SchemaState) -> None:
+    statements = routine_statements()
+    digest = sha256("\n".join(statements).encode()).hexdigest()
+    if state.routines != digest:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+        if state.unicode not in (None, unidata_version):
+            # texts are folded by other rules now, so all documents must be indexed again
+            connection.execute(text("UPDATE search_marks SET layout = ''"))
+        # the routines contain the case mappings of this Python
+        store_state(connection, routines=digest, unicode=unidata_version)
+
+
+def _oldest_transaction(connection: Connection) -> str:
+    row = connection.execute(_OLDEST).first()
+    connection.rollback()
+    if row is None:
+        return ""
+    pid, seconds, application = row
+    return f" (the oldest transaction: process {pid}, {application or 'unnamed'}, {seconds} s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How a table is distributed; tables of one `group` are colocated."""
+
+    by_company: bool
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The state of a database with Citus.
+
+    `version` is that of the extension, and `placements` has the distributed tables. `unique_across`
+    has the unique indexes that lack `company_id`, with their tables.
+    """
+
+    version: str
+    placements: Mapping[str, Placement]
+    unique_across: Sequence[tuple[str, str]]
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether the tables are distributed, except those that later revisions have added."""
+        return FIRST in self.placements
+
+
+def cluster_of(connection: Connection, tables: Sequence[str]) -> Cluster | None:
+    """The state of these tables, or None without Citus."""
+    version = connection.scalar(_EXTENSION)
+    if version is None:
+        return None
+    parameters = {"tables": list(tables), "column": COMPANY_ID}
+    return Cluster(
+        version,
+        {
+            str(table): Placement(bool(by_company), int(group))
+            for table, by_company, group in connection.execute(_PLACEMENTS, parameters)
+        },
+        [
+            (str(index), str(table))
+            for index, table in connection.execute(_UNIQUE_ACROSS, parameters)
+        ],
+    )
+
+
+def check_cluster(cluster: Cluster | None, name: str) -> None:
+    """Raise `OperatorError`, which calls the database `name`, if Citus is missing or too old."""
+    if cluster is None:
+        raise OperatorError(
+            f"{name} lacks the extension citus. Install Citus on every node, and have an "
+            "administrator run CREATE EXTENSION citus first, in this database on every node."
+        )
+    if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
+        raise OperatorError(
+            f"{name} has Citus {cluster.version}; {MINIMUM_CITUS} or later is needed. Upgrade it "
+            "on every node, then run ALTER EXTENSION citus UPDATE."
+        )
+
+
+def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str]:
+    """The statements that distribute the tables that are not distributed yet, in order.
+
+    They must run in one transaction. Raises `OperatorError` if a table cannot be distributed, or is
+    distributed differently.
+    """
+    group = cluster.placements[FIRST].group if cluster.is_distributed else None
+    for table, placement in cluster.placements.items():
+        if not placement.by_company or placement.group != group:
+            raise OperatorError(
+                f"the table {table} of {name} is not distributed by {COMPANY_ID} and colocated "
+                f"with {FIRST}. Run SELECT undistribute_table('\"{table}\"') first."
+            )
+    missing = [table for table in tables if table not in cluster.placements]
+    for index, table in cluster.unique_across:
+        if table in missing:
+            raise OperatorError(
+                f"the unique index {index} on the table {table} of {name} lacks {COMPANY_ID}, so "
+                f"Citus cannot enforce it. Drop it, or put {COMPANY_ID} first."
+            )
+    statements: list[str] = []
+    if not cluster.is_distributed:
+        # the nodes lack the routines that were created before the extension
+        statements += routine_statements()
+        missing.sort(key=lambda table: table != FIRST)
+    for table in missing:
+        colocated = "none" if table == FIRST else FIRST
+        statements.append(
+            f"SELECT create_distributed_table('\"{table}\"', '{COMPANY_ID}',"
+            f" colocate_with => '{colocated}')"
+        )
+    return statements

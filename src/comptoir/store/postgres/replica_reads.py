@@ -1,0 +1,398 @@
+"""Replica reads: a standby that follows the primary by streaming replication serves some reads.
+
+Before each statement, on the same connection, the service asks the server whether it is still a
+standby, and which changes of the company it has replayed. A server can be promoted, lag or hang,
+and one URL can lead to several standbys.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+import asyncpg
+from asyncpg.transaction import Transaction
+from typing_extensions import override
+
+from comptoir.config import Settings
+from comptoir.edm.model import Company
+from comptoir.errors import OperatorError, Refusal
+from comptoir.plan.read import PagePlan, Row
+from comptoir.sql.prepared import Prepared, Query
+from comptoir.sql.statements import Statements
+from comptoir.store.event_loop import Slices
+from comptoir.store.postgres.connection import Connection, check_server, connect
+from comptoir.store.postgres.faults import (
+    FAULTS,
+    Fault,
+    driver_message,
+    is_lost,
+    is_of_request,
+    operator_error_of,
+)
+from comptoir.store.postgres.reader import Reader, ReadPool
+from comptoir.store.postgres.session import run_query
+from comptoir.store.store import Noted, NoteSearch, Patience, Reads
+from comptoir.store.urls import shown
+
+REACH_SECONDS = 1.0
+"""Seconds in which a replica must accept a connection, or report its position."""
+
+PAUSE_SECONDS = 5.0
+"""Seconds for which reads avoid an unusable replica; then one read tries it."""
+
+SERVED, BEHIND, FAILED, PAUSED = "replica", "behind", "failed", "paused"
+"""The outcomes of a read that the replica may serve, as in the metrics."""
+
+T = TypeVar("T")
+
+Confirm = Callable[[], Awaitable[None]]
+"""Raises `Renewed` unless the primary has a company under the known incarnation."""
+
+_log = logging.getLogger(__name__)
+
+
+class Unserved(Exception):  # noqa: N818 - the primary serves the read instead
+    """The replica does not serve a read: it is `BEHIND`, it `FAILED`, or reads are `PAUSED`."""
+
+    def __init__(self, outcome: str) -> None:
+        super().__init__(outcome)
+        self.outcome = outcome
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What a primary and its standbys share; without the right to read it, `identifier` is None."""
+
+    identifier: int | None
+    database: str
+
+
+async def system_of(connection: Connection) -> System:
+    """The system of a server; raises `FAULTS`."""
+    database = str(await connection.fetchval("SELECT current_database()"))
+    try:
+        found = await connection.fetchval("SELECT system_identifier FROM pg_control_system()")
+    except asyncpg.InsufficientPrivilegeError:
+        found = None
+    return System(found, database)
+
+
+async def check_standby(connection: Connection, url: str, primary: System | None) -> None:
+    """Raise `OperatorError` unless a server is a standby, of the primary if that is known.
+
+    Raises `FAULTS` too.
+    """
+    await check_server(connection, url, writes=False)
+    if not await connection.fetchval("SELECT pg_is_in_recovery()"):
+        raise OperatorError(
+            f"{shown(url)} is not a standby, so it does not follow the database. Name a standby "
+            "that does, by streaming replication, or leave read_database out."
+        )
+    system = await system_of(connection)
+    if primary is None or system == primary:
+        return
+    if system.database != primary.database:
+        raise OperatorError(
+            f"{shown(url)} is the database {system.database}, not {primary.database} as on the "
+            "primary. Correct the name in the URL."
+        )
+    if None not in (system.identifier, primary.identifier):
+        raise OperatorError(
+            f"{shown(url)} is a standby of a server other than the database's. Name a standby of "
+            "that server."
+        )
+
+
+async def check_replica(settings: Settings) -> None:
+    """Raise `OperatorError` if the replica of the settings does not follow their database.
+
+    `UnreachableError` if it may be available later. Without a reachable primary, only the standby
+    is checked.
+    """
+    url = settings.read_database
+    primary: System | None = None
+    with suppress(*FAULTS):
+        async with _connected(settings, settings.database) as connection:
+            primary = await system_of(connection)
+    try:
+        async with _connected(settings, url) as connection:
+            await check_standby(connection, url, primary)
+    except FAULTS as fault:
+        raise operator_error_of(url, fault) from fault
+
+
+@asynccontextmanager
+async def _connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
+    seconds = settings.connect_seconds
+    connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
+    try:
+        yield connection
+    finally:
+        connection.terminate()
+
+
+class Replica:
+    """The standby that the settings name.
+
+    `position` is the statement that asks a standby for a company's position. `primary` returns the
+    primary's system, or None if it is unknown now.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        position: Prepared,
+        primary: Callable[[], Awaitable[System | None]],
+    ) -> None:
+        self.pool = ReadPool(
+            self._connect,
+            settings.database_connections,
+            REACH_SECONDS,
+            most_waiting=settings.queued_scans,
+        )
+        self._settings = settings
+        self._position = position
+        self._primary = primary
+        self._problem = ""
+        self._tried_at = 0.0
+
+    @asynccontextmanager
+    async def acquired(self, company: Company, seen: int) -> AsyncIterator[Connection]:
+        """Check out a connection that shows a company after its change `seen`, or later.
+
+        Raises `Unserved`, and `FAULTS`, which `exception_of` converts.
+        """
+        self._check_pause()
+        try:
+            connection = await self.pool.acquire()
+        except Refusal as refusal:
+            # all of them are in use
+            raise Unserved(FAILED) from refusal
+        # PgBouncer may run each transaction on another server
+        transaction = (
+            None if self._settings.statement_cache else connection.transaction(readonly=True)
+        )
+        try:
+            await self._check_position(connection, transaction, company, seen)
+            yield connection
+        except FAULTS as fault:
+            if is_lost(fault):
+                self.pool.drop(connection)
+            raise
+        finally:
+            if transaction is not None:
+                await _roll_back(connection, transaction)
+            self.pool.release(connection)
+
+    def exception_of(self, fault: Fault) -> Unserved:
+        """Convert a fault of a statement that the primary may run without it."""
+        if is_lost(fault):
+            return self._pause(driver_message(fault))
+        return Unserved(FAILED)
+
+    def _check_pause(self) -> None:
+        """Raise `Unserved` during a pause; after it, let one read through."""
+        if not self._problem:
+            return
+        now = monotonic()
+        if now < self._tried_at + PAUSE_SECONDS:
+            raise Unserved(PAUSED)
+        self._tried_at = now
+
+    def _pause(self, problem: str) -> Unserved:
+        if not self._problem:
+            _log.warning(
+                "reads go to the primary, because the replica cannot be used: %s. The service "
+                "tries it again every %g s.",
+                problem.removesuffix("."),
+                PAUSE_SECONDS,
+            )
+        self._problem = problem
+        self._tried_at = monotonic()
+        return Unserved(FAILED)
+
+    def _resume(self) -> None:
+        if self._problem:
+            self._problem = ""
+            _log.warning("the replica can be used again")
+
+    async def _check_position(
+        self,
+        connection: Connection,
+        transaction: Transaction | None,
+        company: Company,
+        seen: int,
+    ) -> None:
+        """Raise `Unserved` unless the connection shows the company's change `seen`."""
+        query = self._position.query(company.id)
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                if transaction is not None:
+                    await transaction.start()
+                rows = await run_query(connection, query)
+        except TimeoutError as fault:
+            self.pool.drop(connection)
+            raise self._pause(driver_message(fault)) from fault
+        # the standby may not have replayed the creation of the company yet
+        is_standby, incarnation, number = rows[0] if rows else (True, company.incarnation, -1)
+        if not is_standby:
+            self.pool.drop(connection)
+            raise self._pause("it was promoted, and is no longer a standby")
+        self._resume()
+        if incarnation != company.incarnation or int(number) < seen:
+            raise Unserved(BEHIND)
+
+    async def _connect(self) -> Connection:
+        url, primary = self._settings.read_database, await self._primary()
+        connection: Connection | None = None
+        is_checked = False
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                connection = await connect(
+                    self._settings,
+                    url,
+                    seconds=REACH_SECONDS,
+                    command_seconds=self._settings.scan_seconds,
+                )
+                await check_standby(connection, url, primary)
+            is_checked = True
+        except OperatorError as fault:
+            raise self._pause(str(fault)) from fault
+        except FAULTS as fault:
+            raise self._pause(driver_message(fault)) from fault
+        finally:
+            if connection is not None and not is_checked:
+                connection.terminate()
+        return connection
+
+
+async def _roll_back(connection: Connection, transaction: Transaction) -> None:
+    try:
+        if not connection.is_closed() and connection.is_in_transaction():
+            await transaction.rollback()
+    except FAULTS:
+        connection.terminate()
+
+
+class ReplicaReader(Reader):
+    """Reads a company on the replica, in its state after the change `seen`, or later.
+
+    All methods also raise `Unserved`.
+    """
+
+    def __init__(self, replica: Replica, primary: Reader, company: Company, seen: int) -> None:
+        super().__init__(replica.pool, primary.statements, primary.scheduler, primary.seconds)
+        self._replica = replica
+        self._company = company
+        self.seen = seen
+
+    @override
+    async def _run(self, query: Query, seconds: float | None) -> list[Row]:
+        async with self._connection() as connection:
+            return await run_query(connection, query, seconds)
+
+    @override
+    def _connection(self) -> AbstractAsyncContextManager[Connection]:
+        return self._replica.acquired(self._company, self.seen)
+
+    @override
+    def _refusal(self, fault: Fault) -> Exception:
+        # a timeout or a value that cannot be computed would occur on the primary too
+        if isinstance(fault, TimeoutError) or is_of_request(fault):
+            return super()._refusal(fault)
+        return self._replica.exception_of(fault)
+
+
+class FallbackReader:
+    """Reads on the replica until it does not serve a read, and on the primary from then on.
+
+    The replica checks the company's incarnation with each read; `confirm` checks it once on the
+    primary. All methods also raise `Renewed`.
+    """
+
+    def __init__(
+        self, replica: ReplicaReader, primary: Reader, confirm: Confirm, noted: Noted
+    ) -> None:
+        self._replica = replica
+        self._primary = primary
+        self._confirm = confirm
+        self._noted = noted
+        self._uses_replica = True
+        self._has_served = False
+        self.scheduler = primary.scheduler
+
+    def require(self, number: int) -> None:
+        """Read the company's state after its change with this number from now on."""
+        self._replica.seen = max(self._replica.seen, number)
+
+    async def lookup(self, query: Query) -> list[Row]:
+        """All rows of a statement that uses a key."""
+        return await self._read(lambda reader: reader.lookup(query))
+
+    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that returns few."""
+        return await self._read(lambda reader: reader.rows(query, patience))
+
+    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+        """All rows of a statement that may be slow."""
+        return await self._read(lambda reader: reader.long_rows(query, patience))
+
+    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
+        """The rows of a page in slices; the primary continues where the replica stops."""
+        if self._uses_replica:
+            try:
+                async with aclosing(self._replica.page(plan, patience)) as slices:
+                    async for rows in slices:
+                        self._note_served()
+                        plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
+                        yield rows
+                self._note_served()
+                return
+            except Unserved as fault:
+                await self._leave_replica(fault)
+        async with aclosing(self._primary.page(plan, patience)) as slices:
+            async for rows in slices:
+                yield rows
+
+    async def _read(self, read: Callable[[Reader], Awaitable[T]]) -> T:
+        if self._uses_replica:
+            try:
+                found = await read(self._replica)
+            except Unserved as fault:
+                await self._leave_replica(fault)
+            else:
+                self._note_served()
+                return found
+        return await read(self._primary)
+
+    async def _leave_replica(self, fault: Unserved) -> None:
+        self._uses_replica = False
+        self._noted(fault.outcome)
+        await self._confirm()
+
+    def _note_served(self) -> None:
+        if not self._has_served:
+            self._has_served = True
+            self._noted(SERVED)
+
+
+class ReplicaReads(Reads):
+    """The reads of one request that the replica may serve."""
+
+    def __init__(
+        self, statements: Statements, reader: FallbackReader, note_search: NoteSearch
+    ) -> None:
+        super().__init__(statements, reader, note_search)
+        self._fallback = reader
+
+    @override
+    async def position(self, company: Company, at_least: int = 0) -> int:
+        self._fallback.require(at_least)
+        number = await super().position(company)
+        # one URL can lead to several replicas, and the next statement may reach another one
+        self._fallback.require(number)
+        return number

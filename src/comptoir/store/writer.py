@@ -1,0 +1,208 @@
+"""Writers: units of work queue up, and many share one commit. No outcome is known before it."""
+
+import asyncio
+import logging
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from time import monotonic, time
+from typing import TypeVar, cast
+
+from comptoir.edm.times import instant
+from comptoir.errors import DATABASE_FULL, TOO_MANY_REQUESTS, Refusal
+from comptoir.plan.write import WritePlan
+from comptoir.store.ledger import Ledger
+from comptoir.store.unit import Work
+
+TOLERATED_SECONDS = 2.0
+"""Seconds that a company's last change may be ahead of the clock, as the clocks of hosts differ."""
+
+PAUSE_SECONDS = 60.0
+"""The interval between log entries about changes that are ahead of the clock."""
+
+RESERVE = 64 << 20
+"""Free bytes of the database's file system below which `warnings` has an entry."""
+
+MOST_COMPANIES = 1_000
+"""The most companies whose times are remembered."""
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class Job:
+    """A queued unit of work with its outcome, and the future that its caller awaits.
+
+    A job that is `alone` has a transaction to itself. `plans` are the writes that it consists of,
+    if any, so that a writer may prefetch for many jobs at once.
+    """
+
+    __slots__ = ("alone", "company_id", "fault", "future", "is_done", "plans", "result", "work")
+
+    def __init__(
+        self,
+        company_id: str,
+        work: Work[object],
+        future: asyncio.Future[None],
+        *,
+        alone: bool,
+        plans: Sequence[WritePlan],
+    ) -> None:
+        self.company_id = company_id
+        self.work = work
+        self.future = future
+        self.alone = alone
+        self.plans = plans
+        self.result: object = None
+        self.fault: BaseException | None = None
+        self.is_done = False
+
+
+class Writer(ABC):
+    """Runs units of work, in the order in which they were submitted for a company."""
+
+    GROUP = 256
+    """The most units of work in one transaction."""
+
+    def __init__(self, most_waiting: int) -> None:
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._loop = asyncio.get_running_loop()
+
+    async def submit(
+        self,
+        company_id: str,
+        work: Work[T],
+        *,
+        alone: bool = False,
+        plans: Sequence[WritePlan] = (),
+    ) -> T:
+        """Run a unit of work and return its result after the commit.
+
+        Only a unit that is `alone` may be refused after its first change. Raises what the unit
+        raises, and `Refusal`: 429 if too many units wait, 503 if the transaction failed. After
+        either, nothing of the unit is stored. Cancellation does not end the wait.
+        """
+        if self._waiting >= self._most_waiting:
+            raise Refusal(
+                TOO_MANY_REQUESTS,
+                f"{self._waiting} writes are already waiting",
+                "Send the request again after a second.",
+                headers={"Retry-After": "1"},
+            )
+        job = Job(company_id, work, self._loop.create_future(), alone=alone, plans=plans)
+        self._waiting += 1
+        self._enqueue(job)
+        try:
+            await job.future
+        except asyncio.CancelledError:
+            # the unit still runs, so the caller gets its outcome
+            if not job.is_done:
+                job.future = self._loop.create_future()
+                await job.future
+        if job.fault is not None:
+            raise job.fault
+        return cast("T", job.result)
+
+    def _finish(self, jobs: list[Job]) -> None:
+        """Deliver the outcomes of jobs after their transaction has ended."""
+        self._waiting -= len(jobs)
+        for job in jobs:
+            job.is_done = True
+            if not job.future.done():
+                job.future.set_result(None)
+
+    @abstractmethod
+    def _enqueue(self, job: Job) -> None:
+        """Accept a job; a later call of `_finish` has it."""
+
+    @abstractmethod
+    async def give_way(self, seconds: float) -> None:
+        """Let other processes write after a unit that took so long."""
+
+
+class Condition:
+    """The condition of a store's writes, for health checks and metrics; any thread may update it.
+
+    `folder` is the database's, if the service itself writes the files. `stored_at` is the time of
+    the last commit with changes, `full_at` that of the last transaction that failed because the
+    disk was full, both in epoch seconds; 0 for never.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self.stored_at = 0.0
+        self.full_at = 0.0
+        self._lock = Lock()
+        self._ahead: dict[str, float] = {}
+        self._quiet_until = 0.0
+
+    def committed(self, ledger: Ledger) -> None:
+        """Note a committed transaction."""
+        if not ledger.is_changed:
+            return
+        self.stored_at = time()
+        if ledger.is_ahead:
+            self._note_ahead(ledger)
+        elif self._ahead:
+            with self._lock:
+                self._ahead.pop(ledger.company_id, None)
+
+    def failed(self, refusal: Refusal) -> None:
+        """Note a transaction that the database did not commit."""
+        if refusal.error is DATABASE_FULL:
+            self.full_at = time()
+
+    def _note_ahead(self, ledger: Ledger) -> None:
+        until = datetime.fromisoformat(ledger.at).timestamp()
+        seconds = until - time()
+        if seconds <= TOLERATED_SECONDS:
+            return
+        with self._lock:
+            if ledger.company_id in self._ahead or len(self._ahead) < MOST_COMPANIES:
+                self._ahead[ledger.company_id] = until
+            is_quiet = monotonic() < self._quiet_until
+            if not is_quiet:
+                self._quiet_until = monotonic() + PAUSE_SECONDS
+        if not is_quiet:
+            _log.warning(
+                "the last change of company %s is %.0f seconds ahead of the clock: "
+                "lastModifiedDateTime stays at %s until then. Compare the clocks of the hosts.",
+                ledger.company_id,
+                seconds,
+                ledger.at,
+            )
+
+    @property
+    def ahead_until(self) -> float:
+        """The latest time of a change ahead of the clock, in epoch seconds; 0 for none."""
+        if not self._ahead:
+            return 0.0
+        with self._lock:
+            return max(self._ahead.values(), default=0.0)
+
+    def warnings(self) -> list[str]:
+        """What an operator should know before clients notice it, a line each."""
+        warnings: list[str] = []
+        if self.full_at > self.stored_at:
+            since = datetime.fromtimestamp(self.full_at, UTC)
+            warnings.append(
+                f"the disk of the database is full: a write failed at {instant(since)}, and none "
+                "was stored after that"
+            )
+        if self._folder is not None:
+            system = os.statvfs(self._folder)
+            left = system.f_bavail * system.f_frsize
+            if left < RESERVE:
+                warnings.append(f"the file system of the database has {left >> 20} MiB left")
+        seconds = self.ahead_until - time()
+        if seconds > 0:
+            warnings.append(
+                f"the last change of a company is {seconds:.0f} seconds ahead of the clock, and "
+                "lastModifiedDateTime stays there until then; the log names the company"
+            )
+        return warnings

@@ -1,0 +1,238 @@
+"""The writes of requests as units of work: preconditions, then the change, once if repeatable."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from comptoir.edm.model import Company
+from comptoir.edm.types import Stored
+from comptoir.errors import BAD_REQUEST, ENTITY_CHANGED, GroupRefusal, Refusal
+from comptoir.plan.read import Row
+from comptoir.plan.target import RecordPath, record_not_found
+from comptoir.plan.write import CreatePlan, DeletePlan, Repeat, UpdatePlan, WritePlan
+from comptoir.request.repeatability import REQUEST_ID, rejected
+from comptoir.response.records import entity_tag, opaque_tag
+from comptoir.sql.prepared import Steps
+from comptoir.store.unit import UnitOfWork, taken
+
+REPEATS_DROPPED = 10
+"""The most expired repeatable writes that each new one deletes."""
+
+
+class Written(msgspec.Struct, frozen=True):
+    """The result of a write: the record after it, or the record that it deleted.
+
+    `number` is the number of the company's last change by then, possibly of another write.
+    `company` has the incarnation that the transaction found.
+    """
+
+    row: Row
+    number: int
+    company: Company
+
+
+def write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
+    """Do a write; raises `Refusal` before its first change.
+
+    Refusals in the order of their checks: 404 for the record, 412, 400 for values, 409.
+    """
+    return _write(plan, unit) if plan.repeat is None else _write_once(plan, plan.repeat, unit)
+
+
+def write_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Written]]:
+    """Do several writes in order; each sees the changes of those before it.
+
+    Raises `GroupRefusal` if one of them is refused, and then none may be committed.
+    """
+    done = yield from _recall_all(plans, unit)
+    if done is None:
+        done = []
+        for index, plan in enumerate(plans):
+            try:
+                written = yield from write(plan, unit)
+            except Refusal as refusal:
+                raise GroupRefusal(index, refusal) from refusal
+            done.append(written)
+    # a read that sees one of these changes sees all of them
+    last = max(each.number for each in done)
+    return [Written(each.row, last, each.company) for each in done]
+
+
+def _write(plan: WritePlan, unit: UnitOfWork) -> Steps[Written]:
+    if isinstance(plan, CreatePlan):
+        return _create(plan, unit)
+    if isinstance(plan, UpdatePlan):
+        return _update(plan, unit)
+    return _delete(plan, unit)
+
+
+def _create(plan: CreatePlan, unit: UnitOfWork) -> Steps[Written]:
+    entity_set, given = plan.entity_set, plan.body.values
+    key = entity_set.type.key
+    existing: Row | None = None
+    if key in given and not plan.body.key_is_generated:
+        existing = yield from unit.read(entity_set, given[key])
+    if existing is not None:
+        _check_create(plan, existing, unit.ledger.company)
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
+    if existing is not None:
+        raise taken(entity_set, key)
+    row = yield from unit.insert(entity_set, given, plan.by)
+    return Written(row, unit.ledger.number, unit.ledger.company)
+
+
+def _update(plan: UpdatePlan, unit: UnitOfWork) -> Steps[Written]:
+    current = yield from _guarded(plan, unit)
+    if plan.body.refusal is not None:
+        raise plan.body.refusal
+    row = yield from unit.update(
+        plan.entity_set, current, plan.body.values, plan.by, replaces=plan.replaces
+    )
+    return Written(row, unit.ledger.number, unit.ledger.company)
+
+
+def _delete(plan: DeletePlan, unit: UnitOfWork) -> Steps[Written]:
+    current = yield from _guarded(plan, unit)
+    yield from unit.delete(plan.entity_set, current, plan.by)
+    return Written(current, unit.ledger.number, unit.ledger.company)
+
+
+def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
+    """The record to write, after its ETag satisfied the preconditions."""
+    current = yield from _current(plan, unit)
+    company = unit.ledger.company
+    tag = opaque_tag(company, current[0])
+    if not plan.if_match.hold(tag):
+        raise _changed(company, current)
+    if plan.if_none_match is not None and plan.if_none_match.hold(tag):
+        raise Refusal(
+            ENTITY_CHANGED,
+            "If-None-Match contains the record's ETag",
+            "Send the request without that header.",
+            target="If-None-Match",
+        )
+    return current
+
+
+def _current(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
+    """The record to write as the transaction sees it, found by its key or along the path."""
+    if not isinstance(plan.address, RecordPath):
+        current = yield from unit.read(plan.entity_set, plan.address)
+        if current is None:
+            raise record_not_found(plan.entity_set, plan.address)
+        return current
+    search = plan.address.record()
+    try:
+        page = next(search)
+        while True:
+            page = search.send((yield unit.statements.reads.page(page)))
+    except StopIteration as end:
+        found: Row = end.value
+        return found
+
+
+def _changed(company: Company, current: Row) -> Refusal:
+    return Refusal(
+        ENTITY_CHANGED,
+        f"The record has changed, and its ETag is now {entity_tag(company, current[0])}",
+        "Read the record again, and send its current ETag in If-Match.",
+        target="If-Match",
+    )
+
+
+def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
+    if plan.must_not_exist:
+        raise Refusal(
+            ENTITY_CHANGED,
+            "A record with this key exists, which If-None-Match: * excludes",
+            "Update the record instead.",
+            target="If-None-Match",
+        )
+    if plan.if_match is not None and not plan.if_match.hold(opaque_tag(company, existing[0])):
+        raise _changed(company, existing)
+
+
+class _Outcome(msgspec.Struct):
+    """A stored outcome: the record's version, and its values by name (none after a delete).
+
+    `number` is that of the company's last change by then; earlier releases did not store it.
+    """
+
+    version: int
+    values: dict[str, Stored]
+    number: int | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Outcome).decode
+
+
+def _write_once(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written]:
+    """Do a repeatable write, or return the outcome that it had before.
+
+    The outcome is stored in the transaction of the write, so neither exists without the other.
+    """
+    recalled = yield from _recall(plan, repeat, unit)
+    if recalled is not None:
+        return recalled
+    written = yield from _write(plan, unit)
+    values = {}
+    if not isinstance(plan, DeletePlan):
+        values = dict(zip(plan.entity_set.type.by_name, written.row[1:], strict=True))
+    outcome = _encode(_Outcome(int(written.row[0]), values, written.number)).decode()
+    ids = (unit.company_id, plan.by, repeat.client_id, repeat.request_id)
+    service = unit.statements.service
+    yield service.add_repeat.query(*ids, repeat.digest, outcome, repeat.at)
+    yield service.drop_repeats.query(unit.company_id, repeat.forget_before, REPEATS_DROPPED)
+    return written
+
+
+def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written | None]:
+    """The stored outcome of a write, None if it was not done before.
+
+    Raises `Refusal` (400) if another request had the same id.
+    """
+    ids = (unit.company_id, plan.by, repeat.client_id, repeat.request_id)
+    rows = yield unit.statements.service.repeat.query(*ids)
+    if not rows:
+        return None
+    digest, text = rows[0]
+    if digest != repeat.digest:
+        raise rejected(
+            BAD_REQUEST,
+            f"Another request had this {REQUEST_ID}. Send the unchanged request again, or use "
+            "another id.",
+            REQUEST_ID,
+        )
+    outcome = _decode(str(text))
+    properties = plan.entity_set.type.properties
+    values = [outcome.values.get(each.name, each.type.default) for each in properties]
+    number = unit.ledger.number if outcome.number is None else outcome.number
+    return Written((outcome.version, *values), number, unit.ledger.company)
+
+
+def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Written] | None]:
+    """The stored outcomes of a group, None if it was not done before.
+
+    Raises `GroupRefusal` if only some of its writes were done before, by another group.
+    """
+    found: list[Written] = []
+    for index, plan in enumerate(plans):
+        if plan.repeat is None:
+            continue
+        try:
+            written = yield from _recall(plan, plan.repeat, unit)
+        except Refusal as refusal:
+            raise GroupRefusal(index, refusal) from refusal
+        if written is not None:
+            found.append(written)
+        if found and len(found) <= index:
+            partly = rejected(
+                BAD_REQUEST,
+                f"Only some requests of the group with this {REQUEST_ID} were done before. Send "
+                "the unchanged group again, or use other ids for all of its requests.",
+                REQUEST_ID,
+            )
+            raise GroupRefusal(index, partly)
+    return found or None
