@@ -27,7 +27,7 @@ from comptoir.plan.expressions.operands import (
 from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
 from comptoir.refusals import unknown_name
 from comptoir.request.expression.tree import Call, Literal, Node, Path
-from comptoir.request.pattern import PatternFault, check_pattern
+from comptoir.request.pattern import PatternFault, parse_pattern
 
 SHORT_LITERAL = 100
 """Characters of a literal that a database finds fast enough with a search at each position."""
@@ -256,7 +256,7 @@ def _matchespattern(
         raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
     if pattern.type == "string":
         try:
-            check_pattern(pattern.text)
+            parse_pattern(pattern.text)
         except PatternFault as fault:
             if fault.unsupported:
                 raise option.unsupported(

@@ -8,8 +8,7 @@ from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
-from comptoir.plan.faults import past_value
-from comptoir.refusals import unknown_name
+from comptoir.refusals import past_value, unknown_name
 from comptoir.request.expression.tree import Path
 
 MOST_STEPS = 8

@@ -34,7 +34,7 @@ from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
-from comptoir.plan.searches import fold
+from comptoir.plan.search import fold
 from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
 from comptoir.sql.dialects.sqlite import routines
 from comptoir.sql.dialects.sqlite.routines import SPLIT_AT, WideTotal

@@ -28,8 +28,8 @@ from comptoir.plan.expressions.types import (
     wide_text,
     wide_units,
 )
-from comptoir.plan.searches import INDEXED_LENGTH
-from comptoir.request.pattern import compiled_pattern
+from comptoir.plan.search import INDEXED_LENGTH
+from comptoir.request.automaton import compiled_pattern
 
 Computing = Callable[..., Stored | None]
 
