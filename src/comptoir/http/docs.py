@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.metadata.abilities import Abilities
+from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.openapi import openapi_document
 
 _ASSETS = Path(__file__).with_name("assets")
@@ -26,7 +26,7 @@ _HEADERS = {
 }
 
 
-def docs_routes(model: Model, settings: Settings, abilities: Abilities) -> list[Route]:
+def docs_routes(model: Model, settings: Settings, capabilities: Capabilities) -> list[Route]:
     """The page, what it loads, and the OpenAPI document, which needs no token.
 
     The document stands outside the base path, beside the page: it says nothing of any record.
@@ -34,7 +34,7 @@ def docs_routes(model: Model, settings: Settings, abilities: Abilities) -> list[
 
     @lru_cache(1)
     def document() -> bytes:
-        return openapi_document(model, settings, abilities)
+        return openapi_document(model, settings, capabilities)
 
     async def openapi(_: Request) -> Response:
         return Response(document(), media_type="application/json", headers=_HEADERS)

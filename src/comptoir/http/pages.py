@@ -13,7 +13,7 @@ from comptoir.http.docs import docs_routes
 from comptoir.http.journal import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.response.response import error_response
-from comptoir.service.descriptions import abilities
+from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
 
 
@@ -51,7 +51,7 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/metrics", exposition),
-            *docs_routes(model, settings, abilities(settings)),
+            *docs_routes(model, settings, capabilities(settings)),
         ],
         exception_handlers={HTTPException: refused, Refusal: refused, Exception: refused},
     )
