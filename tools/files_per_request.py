@@ -26,7 +26,7 @@ from comptoir.catalog import MODEL
 from comptoir.cli.quickstart import sample_company_id
 from comptoir.config import Settings
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 
 _SOURCES = str(Path(comptoir.__file__).parent) + os.sep
 _JSON = {"Content-Type": "application/json", "If-Match": "*"}

@@ -27,7 +27,7 @@ from comptoir.service import Service
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import Noted, Store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermark_file import WatermarkFile, WatermarkKeeper
+from comptoir.store.watermarks import WatermarkFile, WatermarkKeeper
 
 PARENT_SECONDS = 1.0
 """How often a worker looks whether the process that started it is still there."""

@@ -317,8 +317,16 @@ class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
 
 
 class OperatorError(Exception):
-    """A condition that whoever runs the service can mend: said in one line, without a traceback."""
+    """A condition that the operator can fix, shown in one line without a traceback.
+
+    `problem` and `remedy` make the message (`messages.message`).
+    """
+
+    # TODO: make `remedy` mandatory once every message has the one form; the others still come
+    # whole, in `problem`.
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(message(problem, remedy) if remedy else problem)
 
 
 class UnreachableError(OperatorError):
-    """The database cannot be reached now, but may be later: a service starts and waits for it."""
+    """The database cannot be reached now: a service starts without it and waits."""

@@ -156,7 +156,7 @@ def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Servic
     )
 
     assert few == len(MODEL.per_company) < many < service.settings.expand_items
-    assert f"more than {FEW} items" in error.message
+    assert f"limit of {FEW} items" in error.message
 
 
 def deep(target: EntitySet, depth: int, name: str = "") -> str:

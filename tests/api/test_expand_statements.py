@@ -2,6 +2,7 @@
 
 import pytest
 
+from comptoir.store.postgres import reader
 from support.client import Record, encoded
 from support.companies import Company
 from support.service import Service
@@ -42,6 +43,12 @@ def shop(service: Service) -> Company:
         ),
     )
     return company
+
+
+@pytest.fixture(autouse=True)
+def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On PostgreSQL, a statement of a busy machine would be slow, and be run by a cursor."""
+    monkeypatch.setattr(reader, "SLOW_SECONDS", 60.0)
 
 
 def reads(company: Company, path: str, options: dict[str, str | int]) -> int:

@@ -10,7 +10,7 @@ import pytest
 from comptoir.config import Settings
 from comptoir.store import store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermark_file import LOCK_NAME, NAME
+from comptoir.store.watermarks import LOCK_NAME, NAME
 from support.backups import BackUp, FileBackup, ServerBackup
 from support.client import Client, page, record, tag_of
 from support.command import COMPANY, OTHER_COMPANY, Command
@@ -224,8 +224,8 @@ def test_only_the_named_companies_are_renewed(ready: Command, service_over: Serv
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "name the companies to renew by their ids, or all of them by --all"),
-        ([COMPANY, "--all"], "name the companies to renew by their ids, or all of them by --all"),
+        ([], "either ids or --all"),
+        ([COMPANY, "--all"], "either ids or --all"),
         (["17"], "'17' is not a company's id"),
         ([COMPANY, UNKNOWN], f"there is no company {UNKNOWN}"),
     ],

@@ -11,8 +11,8 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.migrate import migrate
-from comptoir.store.upgrading import declared_schema, is_declared
+from comptoir.store.migration import migrate
+from comptoir.store.revisions import declared_schema, is_declared
 from support.databases import FreshDatabase, in_database
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
@@ -50,7 +50,7 @@ def test_autogenerate_adds_all_that_an_entity_type_needs(
     assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
 
 
-def test_migrating_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_migration_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
     url = fresh_database(tmp_path, MODEL)
 
     assert migrate(Settings(database=url), MODEL) == migrate(Settings(database=url), MODEL)

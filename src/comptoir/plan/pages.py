@@ -27,7 +27,7 @@ from comptoir.plan.read import (
     Within,
     list_pipeline,
 )
-from comptoir.plan.searches import SEARCH, searched
+from comptoir.plan.search import SEARCH, with_search
 from comptoir.plan.tokens import SkipToken, decode_skip, encode_skip
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
 from comptoir.request.expression import COMPUTE, parse_compute, parse_expression, parse_orderby
@@ -143,7 +143,7 @@ def _bind(binding: BindingContext, options: QueryOptions) -> _Bound:
     if options.filter is not None:
         where = filter_where(binding, options.filter)
     if options.search is not None:
-        where = searched(where, options.search, binding.limits)
+        where = with_search(where, options.search, binding.limits)
     order = None
     if options.orderby is not None:
         order = bind_orderby(binding.for_text(options.orderby), options.orderby)

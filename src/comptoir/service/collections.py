@@ -6,9 +6,10 @@ from contextlib import AsyncExitStack, aclosing
 import msgspec
 
 from comptoir.auth import Scope, require
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import Refusal
 from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
+from comptoir.refusals import inapplicable
 from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
 from comptoir.response.collections import PageWriter
 from comptoir.response.records import ADDRESS
@@ -82,11 +83,7 @@ class Collections:
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
-            raise Refusal(
-                INVALID_URL,
-                "$deltatoken does not apply to the result of $apply. Leave it out.",
-                target="$deltatoken",
-            )
+            raise inapplicable("$deltatoken", "the result of $apply")
         computed = self._views.computed(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
         page = bind_page(binding, options, bounds, page_size)

@@ -10,11 +10,16 @@ import msgspec
 
 from comptoir.edm.model import Company, EntitySet
 from comptoir.edm.types import Stored
-from comptoir.errors import NOT_IMPLEMENTED, Refusal
-from comptoir.plan.expand import ExpandBinder, Expansion, RelatedExpansion
 from comptoir.plan.expressions.options import bind_compute
+from comptoir.plan.fields import (
+    ExpandBinder,
+    Expansion,
+    RelatedExpansion,
+    bind_result_select,
+    bind_select,
+)
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
-from comptoir.plan.select import bind_result_select, bind_select
+from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
@@ -97,11 +102,10 @@ class Views:
             return view.records, view.expander
         options = context.options
         if options.expand is not None:
-            raise Refusal(
-                NOT_IMPLEMENTED,
-                "$expand is not supported on an aggregated result. Group by the properties of the "
-                "related record instead, as in groupby((company/number)).",
-                target="$expand",
+            raise unsupported(
+                "$expand of an aggregated result",
+                "$expand",
+                remedy="Group by properties of the related record, as groupby((company/number)).",
             )
         names = None
         if options.select is not None:

@@ -59,7 +59,7 @@ class Leftovers:
     """A table whose rows of a company are dropped, some at a time."""
 
     first: Prepared
-    """The keys of the first rows, in the search index with their texts: company, how many."""
+    """The keys of the first rows, in the text index with their texts: company, how many."""
 
     count: Prepared
     """How many rows there are: company."""
@@ -115,7 +115,7 @@ class CopyStatements:
 
     @cached_property
     def tables(self) -> Mapping[str, Whole]:
-        """What a company has beside its own row. The search index is left to be built anew."""
+        """What a company has beside its own row. The text index is left to be built anew."""
         tables = self._tables
         apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
         stored = {each.name: each for each in self._model.stored}

@@ -254,8 +254,8 @@ class ReadStatements:
             if pipeline.is_applied and scope.cte_count > MOST_CTES:
                 raise Refusal(
                     NOT_IMPLEMENTED,
-                    f"$apply takes more than {MOST_CTES} stages to compute. Nest its expressions "
-                    "less deeply, or compute several at once, with commas between them.",
+                    f"$apply requires more than {MOST_CTES} nested queries",
+                    "Nest its expressions less deeply, or compute several in one compute.",
                     target="$apply",
                 )
 

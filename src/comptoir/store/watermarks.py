@@ -1,19 +1,47 @@
-"""The watermarks of companies: the last change of each that was acknowledged to a client.
+"""The watermark of a company: its last change that was acknowledged to a client.
 
-A database that lacks such a change has gone back in time: it was restored from a backup, or it is
-a standby that was promoted before it had received everything. The numbers of the lost changes
-would be given to others, so nothing is written until the company has another incarnation.
+A database that lacks this change was restored from a backup, or is a standby that was promoted
+before it had received everything. It would assign the numbers of the lost changes again, so nothing
+is written until the company gets a new incarnation.
+
+A process knows its own watermarks in memory. All processes of a service save them to a file, which
+is not part of the database and outlives the process.
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
+import fcntl
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from comptoir.edm.model import Company
+from comptoir.errors import OperatorError
+
+NAME = "watermarks.json"
+LOCK_NAME = "watermarks.lock"
+
+SAVE_SECONDS = 2.0
+"""Seconds between two saves of the watermarks that have moved."""
+
+TRIES = 20
+"""Attempts to lock the file, which other processes lock for milliseconds."""
+
+TRY_SECONDS = 0.05
+"""Seconds between two attempts."""
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Watermark(msgspec.Struct, frozen=True, array_like=True):
-    """A change that was acknowledged: its number, and its time as the change log has it."""
+    """The number of a change, and its time as in the change log."""
 
     number: int
     at: str
@@ -22,8 +50,8 @@ class Watermark(msgspec.Struct, frozen=True, array_like=True):
 class Watermarks:
     """The watermarks that a process knows, by company and incarnation.
 
-    They are lower bounds: what others have acknowledged since need not be known. So they may be
-    used by several threads without a lock.
+    Other processes may have acknowledged later changes, so these are lower bounds. Threads may
+    therefore use them without a lock.
     """
 
     def __init__(self) -> None:
@@ -31,17 +59,17 @@ class Watermarks:
         self._moved: set[Company] = set()
 
     def number(self, company: Company) -> int:
-        """The number of the last change that is known to be acknowledged, 0 without one."""
+        """The number of the last change known to be acknowledged, or 0."""
         known = self._known.get(company)
         return 0 if known is None else known.number
 
     def acknowledge(self, company: Company, number: int, at: str) -> None:
-        """Note a change that is committed and about to be acknowledged."""
+        """Record a committed change that is about to be acknowledged."""
         self._known[company] = Watermark(number, at)
         self._moved.add(company)
 
     def learn(self, marks: Mapping[Company, Watermark]) -> None:
-        """Raise the watermarks to those that others know."""
+        """Raise the watermarks to those of other processes."""
         for company, mark in marks.items():
             if mark.number > self.number(company):
                 self._known[company] = mark
@@ -52,16 +80,160 @@ class Watermarks:
         return self._known.copy()
 
     def take(self) -> Mapping[Company, Watermark]:
-        """The watermarks that were acknowledged since they were taken last."""
+        """The watermarks that have moved since the last call."""
         taken: dict[Company, Watermark] = {}
         while self._moved:
             company = self._moved.pop()
-            # read after it was taken: a change that comes in between moves it again
+            # read it after the removal: a change in between adds it again
             mark = self._known.get(company)
             if mark is not None:
                 taken[company] = mark
         return taken
 
     def put_back(self, companies: Iterable[Company]) -> None:
-        """Let watermarks be taken again that could not be saved."""
+        """Return watermarks that could not be saved to the next `take`."""
         self._moved.update(companies)
+
+
+_Stored = dict[str, dict[str, Watermark]]
+_decode = msgspec.json.Decoder(_Stored).decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+async def with_file(work: Callable[[], T]) -> T:
+    """Work with the file in a thread; retry for a second while another process locks it.
+
+    Raises `OSError` if the file cannot be used.
+    """
+    for _ in range(TRIES):
+        with suppress(BlockingIOError):
+            return await asyncio.to_thread(work)
+        await asyncio.sleep(TRY_SECONDS)
+    return await asyncio.to_thread(work)
+
+
+class WatermarkFile:
+    """A JSON file in a folder, with the watermarks by company and incarnation."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self._lock = folder / LOCK_NAME
+
+    def read(self) -> Mapping[Company, Watermark]:
+        """The watermarks, none without the file; raises `OperatorError` for an unusable file."""
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return {}
+        except OSError as fault:
+            raise OperatorError(
+                f"cannot read {self.path}: {fault.strerror}. Make it readable for the service."
+            ) from fault
+        try:
+            stored = _decode(content)
+        except msgspec.MsgspecError as fault:
+            raise OperatorError(f"{self.path} is damaged: {fault}. Remove it.") from fault
+        return {
+            Company(company_id, incarnation): mark
+            for company_id, incarnations in stored.items()
+            for incarnation, mark in incarnations.items()
+        }
+
+    def merge(
+        self, marks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
+    ) -> Mapping[Company, Watermark]:
+        """Raise the watermarks in the file, and return the higher ones of both.
+
+        All `known` watermarks replace a missing, empty or damaged file. Raises `BlockingIOError`
+        while another process locks the file, and another `OSError` if it cannot be written.
+        """
+        with self._locked():
+            stored: Mapping[Company, Watermark] = {}
+            with suppress(OperatorError):
+                stored = self.read()
+            merged = dict(stored or known)
+            merged |= {
+                company: mark
+                for company, mark in marks.items()
+                if company not in merged or mark.number > merged[company].number
+            }
+            if merged != stored:
+                self._replace(merged)
+        return merged
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _replace(self, marks: Mapping[Company, Watermark]) -> None:
+        stored: _Stored = {}
+        for company, mark in marks.items():
+            stored.setdefault(company.id, {})[company.incarnation] = mark
+        draft = self.path.with_suffix(".draft")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_encode(stored))
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+
+
+class WatermarkKeeper:
+    """Saves the watermarks of a process to the file, in threads."""
+
+    def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
+        self._watermarks = watermarks
+        self._file = file
+        self._has_failed = False
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Read the file, and save watermarks from now on."""
+        with suppress(OperatorError):
+            self._watermarks.learn(self._file.read())
+        self._task = asyncio.create_task(self._keep())
+
+    async def stop(self) -> None:
+        """Save for the last time."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+        await self._save()
+
+    async def _keep(self) -> None:
+        while True:
+            await asyncio.sleep(SAVE_SECONDS)
+            await self._save()
+
+    async def _save(self) -> None:
+        marks = self._watermarks.take()
+        if not marks:
+            return
+        merge = partial(self._file.merge, marks, self._watermarks.known)
+        try:
+            self._watermarks.learn(await with_file(merge))
+        except asyncio.CancelledError:
+            # `stop` saves them again, whether the thread has saved them or not
+            self._watermarks.put_back(marks)
+            raise
+        except OSError as fault:
+            self._watermarks.put_back(marks)
+            # a lock of another process needs no warning
+            if not isinstance(fault, BlockingIOError):
+                self._warn(fault)
+
+    def _warn(self, fault: OSError) -> None:
+        """Log once that the file cannot be written, which requests do not notice."""
+        if not self._has_failed:
+            self._has_failed = True
+            _log.warning(
+                "%s cannot be written: %s. A start will not notice a database that was restored "
+                "from a backup.",
+                self._file.path,
+                fault.strerror,
+            )

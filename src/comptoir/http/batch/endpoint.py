@@ -238,6 +238,6 @@ def _check_authorization(headers: Headers, batch: Batch) -> None:
         if own is not None and own != headers.get(b"authorization"):
             raise malformed(
                 part.place,
-                "it has an Authorization of its own, but a batch is done with that of the batch. "
-                "Leave it out, or send the request by itself.",
+                "Authorization differs from that of the batch",
+                "Remove it, or send the request separately.",
             )

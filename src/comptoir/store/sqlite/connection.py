@@ -1,10 +1,13 @@
-"""Connections to the file: their settings, their functions, and the meaning of their errors."""
+"""Connections to the file: their settings and functions, and how they run statements and units."""
 
 import logging
 import sqlite3
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
+from time import monotonic, thread_time
+from typing import TypeVar, cast
 
 from comptoir.edm.types import Stored
 from comptoir.errors import (
@@ -15,23 +18,82 @@ from comptoir.errors import (
     OperatorError,
     Refusal,
 )
+from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite.functions import REGISTERED, REGISTERED_AGGREGATES
 from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, WideTotal
-from comptoir.store.refusals import too_complex
-from comptoir.store.sqlite.limit import Limit
+from comptoir.sql.prepared import ManyQueries, Statement, Steps
+from comptoir.store.refusals import not_computable, too_complex
+from comptoir.store.store import characters
 from comptoir.store.urls import SQLITE, is_postgres, shown
-
-_log = logging.getLogger(__name__)
 
 MINIMUM_VERSION = (3, 37, 0)
 
 DURABILITY = {"journal_mode": "wal", "synchronous": 2}
 """Write-ahead log, and FULL: every commit is on the disk before it is acknowledged."""
 
+FETCHED = 10
+"""The rows that a portion fetches at once."""
+
 _CACHE_KIB = 16_384
 _MAPPED_BYTES = 1 << 30
 _NO_ROOM = (sqlite3.SQLITE_FULL,)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class OverLimitError(Exception):
+    """Raised within a function of a connection when its statement must end."""
+
+
+class StatementStopped(Exception):  # noqa: N818 - an outcome, not an error
+    """A statement was stopped before its end, or exceeded its limit."""
+
+
+class Limit:
+    """The time limit of a connection's statement, and whether the statement was stopped.
+
+    SQLite notices an interrupt between two records, but not within a function. So the functions
+    that it calls check the limit.
+    """
+
+    def __init__(self) -> None:
+        self._stopped = False
+        self._seconds = self._ends_at = inf
+        self._used_up_at: float | None = None
+
+    def begin(self, seconds: float = inf) -> None:
+        """Start the limit of a statement.
+
+        After these seconds the statement may use as much CPU time again, because the thread may
+        have waited.
+        """
+        self._stopped = False
+        self._seconds = seconds
+        self._ends_at = monotonic() + seconds
+        self._used_up_at = None
+
+    def stop(self) -> None:
+        """End the current statement. Any thread may call this."""
+        self._stopped = True
+
+    def is_over(self) -> bool:
+        """Whether the statement must end; only for the statement's own thread."""
+        if self._stopped:
+            return True
+        if monotonic() <= self._ends_at:
+            return False
+        used = thread_time()
+        if self._used_up_at is None:
+            self._used_up_at = used + self._seconds
+        return used > self._used_up_at
+
+    def check(self) -> None:
+        """Raise `OverLimitError` if the statement must end."""
+        if self.is_over():
+            raise OverLimitError
 
 
 class Faults:
@@ -41,7 +103,7 @@ class Faults:
         self._message: str | None = None
 
     def guarded(self, compute: Computing, limit: Limit) -> Computing:
-        """A function that checks a limit, returns null for null and keeps a fault's message."""
+        """Wrap a function: check the limit, return null for null, keep a fault's message."""
 
         def run(*arguments: Stored | None) -> Stored | None:
             if None in arguments:
@@ -60,7 +122,7 @@ class Faults:
         self._message = str(fault)
 
     def take(self) -> str | None:
-        """The message of the last fault, once."""
+        """Return the message of the last fault, once."""
         message, self._message = self._message, None
         return message
 
@@ -90,16 +152,73 @@ class _Total:
             raise
 
 
-class Connection(sqlite3.Connection):
-    """A connection with the faults of its functions and the limit of its statement."""
+class Portion:
+    """The first rows of a statement: about this many characters of text, in whole fetches.
 
-    faults = Faults()
-    limit = Limit()
+    `is_whole` is whether these were all rows.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.is_whole = True
+        self._left = limit
+
+    def fetch(self, cursor: sqlite3.Cursor) -> list[Row]:
+        """Fetch the rows, then close the cursor."""
+        rows: list[Row] = []
+        while self._left > 0:
+            some: list[Row] = cursor.fetchmany(FETCHED)
+            if not some:
+                return rows
+            rows += some
+            self._left -= characters(some)
+        self.is_whole = False
+        cursor.close()
+        return rows
+
+
+class Connection(sqlite3.Connection):
+    """A connection with the functions of the dialect, and the limit of its current statement."""
+
+    faults: Faults
+    limit: Limit
 
     def stop(self) -> None:
         """End the current statement, between two records or within a function."""
         self.limit.stop()
         self.interrupt()
+
+    def run(self, statement: Statement, portion: Portion | None = None) -> list[Row]:
+        """Run a statement and fetch all its rows, or a portion, so that no cursor stays open.
+
+        Raises `Refusal` (400) if a value cannot be computed, `StatementStopped` if the statement
+        was stopped or exceeded its limit.
+        """
+        if isinstance(statement, ManyQueries):
+            self.executemany(statement.text, statement.rows)
+            return []
+        try:
+            cursor = self.execute(statement.text, statement.values)
+            return cast(
+                "list[Row]", cursor.fetchall() if portion is None else portion.fetch(cursor)
+            )
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                raise StatementStopped from None
+            cause = self.faults.take()
+            if cause is not None:
+                raise not_computable(cause) from None
+            if self.limit.is_over():
+                raise StatementStopped from None
+            raise
+
+    def drive(self, unit: Steps[T]) -> T:
+        """Run the statements that a unit yields, send it their rows, and return its result."""
+        try:
+            statement = next(unit)
+            while True:
+                statement = unit.send(self.run(statement))
+        except StopIteration as end:
+            return cast("T", end.value)
 
 
 def register(connection: Connection) -> None:
@@ -120,22 +239,26 @@ def register(connection: Connection) -> None:
 
 
 def database_path(url: str) -> Path:
-    """The file that a database URL names; raises `OperatorError` for another kind of URL."""
+    """The file that a database URL names; raises `OperatorError` for a URL of PostgreSQL."""
     if is_postgres(url):
-        raise OperatorError(f"{shown(url)} names no file. Name a database of SQLite.")
+        raise OperatorError(f"{shown(url)} is not an SQLite database. Name a file.")
     return Path(url.removeprefix(SQLITE))
 
 
 def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     """Open the file; it must exist unless `writes`.
 
-    The connection begins no transactions by itself. Raises `OperatorError` when the file cannot
-    be opened or is no database.
+    The connection begins no transactions by itself. Raises `OperatorError` if the file cannot be
+    opened or is not a database.
     """
     if sqlite3.sqlite_version_info < MINIMUM_VERSION:
         least = ".".join(map(str, MINIMUM_VERSION))
-        raise OperatorError(f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}.")
+        raise OperatorError(
+            f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}. Use a Python "
+            "release with a later SQLite."
+        )
     mode = "rwc" if writes else "rw"
+    connection: Connection | None = None
     try:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
@@ -156,30 +279,38 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
             connection.execute("PRAGMA query_only=1")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
     except sqlite3.Error as fault:
+        if connection is not None:
+            connection.close()
         raise OperatorError(_cannot_open(path, fault)) from fault
     register(connection)
     return connection
 
 
 def refusal_of(fault: sqlite3.Error) -> Refusal:
-    """What a client is told when a statement fails; raised with the fault as its cause."""
+    """The client's response to a failed statement; logs the fault."""
     _log.error("a statement failed: %s", fault)
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
-    kind = UNAVAILABLE
-    if code in _BUSY:
-        kind = DATABASE_BUSY
-        message = "Another process holds the database's lock. Try again in a moment."
-    elif code in _NO_ROOM:
-        kind = DATABASE_FULL
-        message = "The disk is full. Free some space on the server, then try again."
-    elif code == sqlite3.SQLITE_READONLY:
-        kind = DATABASE_READ_ONLY
-        message = "The database is read-only. Make its folder writable on the server."
-    elif code == sqlite3.SQLITE_TOOBIG:
+    if code == sqlite3.SQLITE_TOOBIG:
         return too_complex()
+    if code in _BUSY:
+        error = DATABASE_BUSY
+        problem = "Another process holds the database's lock"
+        remedy = "Send the request again after a second."
+    elif code in _NO_ROOM:
+        error = DATABASE_FULL
+        problem = "The disk of the database is full"
+        remedy = "Ask the operator to free some space."
+    elif code == sqlite3.SQLITE_READONLY:
+        error = DATABASE_READ_ONLY
+        problem = "The database is read-only"
+        remedy = "Ask the operator to make its folder writable."
     else:
-        message = "The database failed; its error is in the log of the server."
-    return Refusal(kind, message, headers={"Retry-After": "1"})
+        error = UNAVAILABLE
+        problem = "The database failed"
+        remedy = (
+            "Send the request again; if it fails again, ask the operator for the error in the log."
+        )
+    return Refusal(error, problem, remedy, headers={"Retry-After": "1"})
 
 
 def _cannot_open(path: Path, fault: sqlite3.Error) -> str:

@@ -1,56 +1,116 @@
-"""Reads in the event loop, within a budget: what takes longer moves to the scanning threads.
+"""Reads: in the event loop within a budget, longer ones on a few scanning threads.
 
-A point read costs less than handing it to a thread, so reads run where they are asked for. The
-database calls back every so many steps of its machine; a statement that has used up its steps is
-stopped, and starts anew on a thread. A shape of statement that did so once goes there at once
-from then on.
+A point read costs less than handing it to a thread, so a statement runs where it is called. The
+database calls back every few hundred steps of its machine. A statement that exceeds its steps is
+stopped and starts again on a thread. Its shape is remembered, and runs there at once from then on.
 """
 
 import asyncio
 import sqlite3
-from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from typing import TypeVar
 
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
+from comptoir.sql.prepared import SHAPES_KEPT, Query, Steps
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
-from comptoir.store.sqlite.connection import Connection, refusal_of
-from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.session import Portion, StatementStopped, drive, run_statement
+from comptoir.store.refusals import too_many_reads, too_slow
+from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
 from comptoir.store.store import Patience, unlimited
 
 STEPS = 500
-"""Steps of the database's machine between two callbacks: some ten microseconds."""
+"""Steps of the database's machine between two callbacks: about ten microseconds."""
 
 BUDGET = 40
 """Callbacks after which a statement must leave the event loop: one or two milliseconds."""
 
 SECONDS = 0.002
-"""How long a statement may take in the event loop, where a single step may take long.
+"""Seconds that a statement may take in the event loop, where a single step may take long.
 
-It is given as much again of the processor, so that a busy machine changes nothing.
+It may use as much CPU time again, so that a busy machine has no effect.
 """
 
 MOST_TEXT = 2_000
-"""Characters that the long texts among a statement's values have in the event loop, together."""
+"""Characters that the long texts among a statement's values may have in the event loop."""
 
 CHARACTERS = 4_000_000
-"""How much text of a page is fetched at once on a scanning thread, and then is in memory."""
+"""Characters of a page that a scanning thread fetches at once, into memory."""
 
 SLOW = 10
 """Callbacks in one slice after which the rest of the page leaves the event loop."""
 
+INTERRUPT_SECONDS = 0.02
+"""The interval between attempts to stop a read that nobody awaits."""
 
 T = TypeVar("T")
 
 
-class Reader:
-    """Reads on one connection in the event loop, with the scanning threads behind it.
+class Scans:
+    """Runs long reads on a few threads with their own connections, limited in number and time."""
 
-    What a command asks for and nobody waits beside it is read on the `unhurried` connection.
+    def __init__(self, connections: list[Connection], *, most_waiting: int, seconds: float) -> None:
+        self._idle = connections
+        self._free = asyncio.Semaphore(len(connections))
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="comptoir-scan")
+
+    async def run(self, query: Query, portion: Portion | None = None) -> list[Row]:
+        """Run a read on a thread and return its rows, or a portion of them.
+
+        Raises `Refusal`: 429 if too many wait, 503 if it takes too long. Cancelling the caller
+        cancels the read.
+        """
+        if self._waiting >= self._most_waiting:
+            raise too_many_reads(self._waiting)
+        self._waiting += 1
+        try:
+            async with self._free:
+                return await self._run(query, portion)
+        finally:
+            self._waiting -= 1
+
+    async def _run(self, query: Query, portion: Portion | None) -> list[Row]:
+        loop = asyncio.get_running_loop()
+        connection = self._idle.pop()
+        work = loop.run_in_executor(self._threads, _run_without_limit, connection, query, portion)
+        try:
+            await asyncio.wait([work], timeout=self._seconds)
+        finally:
+            # a thread that has not begun does not notice a stop, and the connection is free only
+            # when the thread has ended
+            while not work.done():
+                connection.stop()
+                await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
+            self._idle.append(connection)
+            fault = work.exception()
+        if fault is None:
+            return work.result()
+        if isinstance(fault, sqlite3.Error):
+            raise refusal_of(fault) from fault
+        if not isinstance(fault, StatementStopped):
+            raise fault
+        raise too_slow(self._seconds) from fault
+
+    async def stop(self) -> None:
+        """Wait for the current reads, then close the connections."""
+        await asyncio.to_thread(self._threads.shutdown)
+        for connection in self._idle:
+            connection.close()
+
+
+def _run_without_limit(connection: Connection, query: Query, portion: Portion | None) -> list[Row]:
+    connection.limit.begin()
+    return connection.run(query, portion)
+
+
+class SqliteReader:
+    """Reads on a connection in the event loop, and on scanning threads.
+
+    Units of commands, which run without concurrent requests, have the connection `unhurried`.
     """
 
     def __init__(
@@ -65,38 +125,39 @@ class Reader:
         self._statements = statements
         self._scans = scans
         self.scheduler = SliceScheduler()
-        # their hashes: two that have the same cost a thread, and the texts may be long
+        # hashes of statements, whose texts may be long; a collision only costs a thread
         self._slow: set[int] = set()
         self._loop = asyncio.get_running_loop()
-        self._in_turn = False
+        self._in_transaction = False
         self._callbacks = 0
         self._reading = False
         connection.set_progress_handler(self._called_back, STEPS)
 
     async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that a key serves."""
+        """All rows of a statement that finds them by a key."""
         return await self.rows(query, unlimited)
 
-    async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit that only reads to its end, in this turn of the event loop."""
+    async def drive(self, unit: Steps[T]) -> T:
+        """Run a unit to its end without yielding to the event loop."""
         try:
-            return drive(self._unhurried, unit)
+            return self._unhurried.drive(unit)
         except sqlite3.Error as fault:
             raise refusal_of(fault) from fault
 
     async def rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that gives few; raises `Refusal` as `Scans.run` does."""
+        """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
         rows = self._within_budget(query)
         return rows if rows is not None else await patience(self._scans.run(query))
 
     async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
-        """All rows of a statement that has no place in the event loop, since its steps are long."""
+        """All rows of a statement whose steps are too long for the event loop."""
         return await patience(self._scans.run(query))
 
     async def page(self, plan: PagePlan, patience: Patience) -> Slices:
-        """The rows of a page, in slices; between two slices others have their turn.
+        """The rows of a page, in slices; yields to the event loop between them.
 
-        Each slice seeks anew behind the one before, so no cursor stays open while a client reads.
+        Each slice is a statement of its own that starts after the last row of the previous slice,
+        so no cursor stays open while a client reads.
         """
         keyset, left, skip = plan.keyset, plan.limit, plan.skip
         slow = plan.pipeline.searches
@@ -127,18 +188,18 @@ class Reader:
                     yield some
 
     def _within_budget(self, query: Query) -> list[Row] | None:
-        """The rows of a statement, None when it takes longer than a turn may."""
+        """The rows of a statement, None if it must run on a scanning thread."""
         if query.costly or hash(query.text) in self._slow or _has_long_texts(query):
             return None
         self._callbacks = 0
-        if not self._in_turn:
-            self._begin_turn()
+        if not self._in_transaction:
+            self._begin()
         self._connection.limit.begin(SECONDS)
         self._reading = True
         try:
-            return run_statement(self._connection, query)
+            return self._connection.run(query)
         except StatementStopped:
-            # the next one of its shape may have shorter texts
+            # after fewer callbacks, the next statement of this shape may have shorter texts
             if self._callbacks > BUDGET:
                 self._remember(query)
         except sqlite3.Error as fault:
@@ -152,37 +213,38 @@ class Reader:
             self._slow.clear()
         self._slow.add(hash(query.text))
 
-    def _begin_turn(self) -> None:
-        """Let the reads of a turn of the event loop share a transaction, and so its locks.
+    def _begin(self) -> None:
+        """Begin a transaction for the reads of one iteration of the event loop.
 
-        It ends before the next turn reads, so a read never misses what was acknowledged before
-        its request came, and no reader holds up the checkpoint of the log.
+        They share its locks, which cost system calls. It ends before the next iteration reads, so a
+        read never misses a change that was acknowledged before its request came, and no reader
+        delays the checkpoint of the write-ahead log.
         """
         self._connection.execute("BEGIN")
-        self._in_turn = True
-        self._loop.call_soon(self._end_turn)
+        self._in_transaction = True
+        self._loop.call_soon(self._end)
 
-    def _end_turn(self) -> None:
-        if self._in_turn:
-            self._in_turn = False
+    def _end(self) -> None:
+        if self._in_transaction:
+            self._in_transaction = False
             self._connection.commit()
 
     def _called_back(self) -> bool:
         if not self._reading:
-            # a BEGIN or a COMMIT, which must not be interrupted
+            # BEGIN and COMMIT must not be interrupted
             return False
         self._callbacks += 1
         return self._callbacks > BUDGET or self._connection.limit.is_over()
 
     def stop(self) -> None:
         """Close the connections."""
-        self._end_turn()
+        self._end()
         self._connection.close()
         self._unhurried.close()
 
 
 def _has_long_texts(query: Query) -> bool:
-    # not many short ones, such as the keys that $expand looks up
+    # short texts do not count, such as the many keys that $expand looks up
     texts = [
         len(each) for each in query.values if isinstance(each, str) and len(each) > SHORT_LITERAL
     ]

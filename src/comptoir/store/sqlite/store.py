@@ -1,49 +1,71 @@
 """The SQLite store: a reader in the event loop, a writer thread, a few scanning threads."""
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, closing
 from functools import partial
+from typing import TypeVar, cast
 
 from typing_extensions import override
 
 from comptoir.config import Settings
 from comptoir.edm.model import Model
+from comptoir.plan.read import Row
 from comptoir.sql.dialects.sqlite import SQLITE
+from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
-from comptoir.store.sqlite.connection import connect, database_path
-from comptoir.store.sqlite.reader import Reader
-from comptoir.store.sqlite.scans import Scans
-from comptoir.store.sqlite.snapshot import sqlite_snapshot
+from comptoir.store.sqlite.connection import (
+    FETCHED,
+    Connection,
+    connect,
+    database_path,
+    refusal_of,
+)
+from comptoir.store.sqlite.reader import Scans, SqliteReader
 from comptoir.store.sqlite.writer import SqliteWriter
-from comptoir.store.store import SnapshotConnection, Store
+from comptoir.store.store import (
+    SLICE_CHARACTERS,
+    SLICE_ROWS,
+    SnapshotConnection,
+    Store,
+    characters,
+)
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
 
+T = TypeVar("T")
+
 
 class SqliteStore(Store):
-    """Implements `Store` on one file. To be made and used within one running event loop."""
+    """Implements `Store` on one file. Raises `OperatorError` if the file cannot be opened."""
 
     def __init__(self, settings: Settings, model: Model) -> None:
         path = database_path(settings.database)
         statements = statements_of(model, SQLITE)
-        open_reading = partial(connect, path, writes=False, lock_seconds=settings.lock_seconds)
-        writing = connect(path, writes=True, lock_seconds=settings.lock_seconds)
+        connecting = partial(connect, path, lock_seconds=settings.lock_seconds)
+        self._open_reading = partial(connecting, writes=False)
+        with ExitStack() as opened:
+            writing = opened.enter_context(closing(connecting(writes=True)))
+            first, second, *others = (
+                opened.enter_context(closing(self._open_reading()))
+                for _ in range(2 + settings.scan_threads)
+            )
+            opened.pop_all()
         self._scans = Scans(
-            open_reading,
-            threads=settings.scan_threads,
-            most_waiting=settings.queued_scans,
-            seconds=settings.scan_seconds,
+            others, most_waiting=settings.queued_scans, seconds=settings.scan_seconds
         )
-        self._file_reader = Reader(open_reading(), open_reading(), statements.reads, self._scans)
+        self._file_reader = SqliteReader(first, second, statements.reads, self._scans)
         condition, watermarks = Condition(path.absolute().parent), Watermarks()
         self._file_writer = SqliteWriter(
             writing, statements, condition, watermarks, settings.queued_writes
         )
-        self._open_reading = open_reading
         super().__init__(statements, self._file_reader, self._file_writer, condition, watermarks)
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return sqlite_snapshot(self._open_reading)
+        return _snapshot(self._open_reading)
 
     @override
     async def close(self) -> None:
@@ -51,3 +73,62 @@ class SqliteStore(Store):
         await self._file_writer.stop()
         await self._scans.stop()
         self._file_reader.stop()
+
+
+@asynccontextmanager
+async def _snapshot(opened: Callable[[], Connection]) -> AsyncIterator[SnapshotConnection]:
+    connection = opened()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
+    snapshot = _SqliteSnapshot(connection, thread)
+    try:
+        await snapshot.begin()
+        yield snapshot
+    finally:
+        # a statement may still run on the thread
+        await asyncio.to_thread(thread.shutdown)
+        connection.close()
+
+
+class _SqliteSnapshot(SnapshotConnection):
+    """A read transaction, on a connection and a thread of its own."""
+
+    def __init__(self, connection: Connection, thread: ThreadPoolExecutor) -> None:
+        self._connection = connection
+        self._thread = thread
+
+    async def begin(self) -> None:
+        """Fix the view: a transaction sees what is committed at its first read."""
+        await self._run(lambda: self._connection.execute("BEGIN"))
+        await self._run(
+            lambda: self._connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        )
+
+    @override
+    async def fetch(self, query: Query) -> list[Row]:
+        return await self._run(lambda: self._connection.run(query))
+
+    @override
+    async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
+        cursor = await self._run(lambda: self._connection.execute(query.text, query.values))
+        rows = await self._run(lambda: _slice(cursor))
+        while rows:
+            yield rows
+            rows = await self._run(lambda: _slice(cursor))
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except sqlite3.Error as fault:
+            raise refusal_of(fault) from fault
+
+
+def _slice(cursor: sqlite3.Cursor) -> list[Row]:
+    rows: list[Row] = []
+    left = SLICE_CHARACTERS
+    while left > 0 and len(rows) < SLICE_ROWS:
+        some = cast("list[Row]", cursor.fetchmany(FETCHED))
+        if not some:
+            break
+        rows += some
+        left -= characters(some)
+    return rows

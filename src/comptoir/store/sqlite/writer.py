@@ -1,12 +1,9 @@
-"""The one writer: a thread that commits what has queued up as one transaction.
+"""The writer of SQLite: one thread that commits the queued units of work as one transaction.
 
-Each unit of work has a savepoint of its own, so a refused one leaves no trace while its
-neighbours commit. No outcome is told, refusals included, before the transaction in which it was
-decided has ended: a client never acts on what a failed commit takes back.
+Each unit has a savepoint. A refused unit is rolled back to it, and the others still commit.
 """
 
 import asyncio
-import logging
 import sqlite3
 from contextlib import suppress
 from queue import SimpleQueue
@@ -18,17 +15,13 @@ from comptoir.errors import Refusal
 from comptoir.sql.statements import Statements
 from comptoir.store.ledger import Ledger
 from comptoir.store.refusals import duplicate
-from comptoir.store.sqlite.connection import refusal_of
-from comptoir.store.sqlite.session import drive, run_statement
+from comptoir.store.sqlite.connection import Connection, refusal_of
 from comptoir.store.unit import UnitOfWork
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition, Job, Writer
 
-_log = logging.getLogger(__name__)
-
-
 PAUSE = 1 / 8
-"""The share of a long operation's time after which it leaves the file to other processes."""
+"""The seconds that others get to write for each second of a long operation's unit."""
 
 
 class SqliteWriter(Writer):
@@ -36,7 +29,7 @@ class SqliteWriter(Writer):
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        connection: Connection,
         statements: Statements,
         condition: Condition,
         watermarks: Watermarks,
@@ -61,22 +54,22 @@ class SqliteWriter(Writer):
         await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
-        """Commit what waits, then end the thread and close the connection."""
+        """Commit the queued units, then end the thread and close the connection."""
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
         self._connection.close()
 
     def _serve(self) -> None:
-        goes_on = True
-        while goes_on:
+        is_open = True
+        while is_open:
             jobs: list[Job] = []
-            waiting = self._queue.get()
-            while waiting is not None:
-                jobs.append(waiting)
+            job = self._queue.get()
+            while job is not None:
+                jobs.append(job)
                 if len(jobs) == self.GROUP or self._queue.empty():
                     break
-                waiting = self._queue.get()
-            goes_on = waiting is not None
+                job = self._queue.get()
+            is_open = job is not None
             if jobs:
                 self._commit(jobs)
                 self._loop.call_soon_threadsafe(self._finish, jobs)
@@ -90,48 +83,44 @@ class SqliteWriter(Writer):
                 self._run(job, ledgers)
             for ledger in ledgers.values():
                 for statement in ledger.closing(self._statements.service):
-                    run_statement(connection, statement)
+                    connection.run(statement)
             connection.execute("COMMIT")
             for ledger in ledgers.values():
                 self._condition.committed(ledger)
                 ledger.acknowledge()
         except Exception as fault:  # noqa: BLE001 - else all later writes wait for ever
-            # where even that fails, the database has rolled back by itself or is beyond help
+            # if that fails too, the database has rolled back by itself or cannot be used
             with suppress(sqlite3.Error):
                 connection.rollback()
-            told = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
-            if isinstance(told, Refusal):
-                self._condition.failed(told)
+            outcome = refusal_of(fault) if isinstance(fault, sqlite3.Error) else fault
+            if isinstance(outcome, Refusal):
+                self._condition.failed(outcome)
             for job in jobs:
-                job.fault = told
+                job.fault = outcome
 
     def _run(self, job: Job, ledgers: dict[str, Ledger]) -> None:
         connection = self._connection
         ledger = ledgers.get(job.company_id)
         if ledger is None:
-            ledger = ledgers[job.company_id] = self._open_ledger(job.company_id)
+            rows = connection.run(self._statements.service.ledger.query(job.company_id))
+            ledger = ledgers[job.company_id] = Ledger(job.company_id, rows, self._watermarks)
         unit = UnitOfWork(self._statements, ledger)
         connection.execute("SAVEPOINT unit")
         try:
-            job.result = drive(connection, job.work(unit))
+            job.result = connection.drive(job.work(unit))
         except sqlite3.IntegrityError as fault:
-            job.fault = _taken(fault)
+            job.fault = duplicate(_columns(fault))
         except sqlite3.Error:
             raise
-        except Exception as fault:  # noqa: BLE001 - it goes to whoever waits for this unit
-            # its neighbours in the transaction have no part in it
+        except Exception as fault:  # noqa: BLE001 - it goes to the caller of this unit
             job.fault = fault
         if job.fault is not None:
             connection.execute("ROLLBACK TO unit")
             unit.roll_back()
         connection.execute("RELEASE unit")
 
-    def _open_ledger(self, company_id: str) -> Ledger:
-        prepared = self._statements.service.ledger
-        rows = run_statement(self._connection, prepared.query(company_id))
-        return Ledger(company_id, rows, self._watermarks)
 
-
-def _taken(fault: sqlite3.IntegrityError) -> Refusal:
+def _columns(fault: sqlite3.IntegrityError) -> list[str]:
+    """The columns in the message of a violated constraint."""
     columns = str(fault).rpartition(":")[2].split(",")
-    return duplicate(column.rpartition(".")[2].strip() for column in columns)
+    return [column.rpartition(".")[2].strip() for column in columns]

@@ -1,8 +1,8 @@
-"""`$search` bound to a kind: terms folded, and a condition that a filter's is joined with.
+"""`$search` bound to a condition that a filter can be joined with.
 
-A term is found in a record when one of the properties that searches look in contains it, whatever
-the case of either. Case is folded by Python (`str.casefold`, Unicode's full case folding), here and
-in every store, since databases fold differently.
+A term is found in a record if one of its searched properties contains it, in upper or lower case.
+Python folds the case (`str.casefold`, Unicode's full case folding), here and in every database,
+because databases fold differently.
 """
 
 from comptoir.errors import INVALID_URL, Refusal
@@ -15,6 +15,7 @@ from comptoir.plan.expressions.nodes import (
     Slots,
 )
 from comptoir.plan.read import Where
+from comptoir.refusals import limit_exceeded
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,
@@ -26,27 +27,26 @@ from comptoir.request.search import (
 
 SEARCH = "$search"
 
-TERMS = 100
-"""The most terms of a search."""
+MOST_TERMS = 100
 
-LEVELS = 10
-"""How often AND and OR may alternate within one another."""
+MOST_LEVELS = 10
+"""The deepest nesting of AND and OR within one another."""
 
 INDEXED_LENGTH = 3
-"""From how many code points on a folded term can be looked up: indexes are made of trigrams."""
+"""The least code points of a folded term that an index can look up: indexes are of trigrams."""
 
 _OPPOSITE = {"and": "or", "or": "and"}
 
 
 def fold(*texts: str) -> str:
-    """Texts as searches compare them: folded, and parted by what no text and no term holds."""
+    """Fold texts for comparison; NUL, which neither a text nor a term contains, separates them."""
     return "\0".join(texts).casefold()
 
 
-def searched(where: Where, text: str, limits: ExpressionLimits) -> Where:
-    """The records of a condition that a `$search` finds as well.
+def with_search(where: Where, text: str, limits: ExpressionLimits) -> Where:
+    """Narrow a condition to the records that a `$search` finds.
 
-    Raises `Refusal` (400) for a search that is malformed or asks for too much.
+    Raises `Refusal` (400) for a search that is malformed or exceeds a limit.
     """
     slots = Slots(where.values)
     found = bind_search(parse_search(text, limits), slots)
@@ -55,11 +55,17 @@ def searched(where: Where, text: str, limits: ExpressionLimits) -> Where:
 
 
 def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
-    """The condition that a search means, its terms among the slots; raises `Refusal` (400)."""
-    sought = _Binder(slots).bound(node, negated=False)
-    if _levels(sought) > LEVELS:
-        raise _refused(f"alternates AND and OR more than {LEVELS} levels deep. Simplify it.")
-    return MatchesSearch(sought)
+    """Bind a search, with its terms in the slots; raises `Refusal` (400)."""
+    search = _Binder(slots).bound(node, negated=False)
+    if _levels(search) > MOST_LEVELS:
+        raise limit_exceeded(
+            "The nesting of AND and OR",
+            MOST_LEVELS,
+            "levels",
+            "Simplify the search.",
+            target=SEARCH,
+        )
+    return MatchesSearch(search)
 
 
 class _Binder:
@@ -68,21 +74,24 @@ class _Binder:
         self._terms = 0
 
     def bound(self, node: SearchNode, *, negated: bool) -> BoundSearch:
-        """A node, or its negation: NOT is moved to the terms, and chains within chains are one."""
+        """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
         match node:
             case SearchNot():
                 return self.bound(node.operand, negated=not negated)
             case SearchTerm():
-                return self._found(node, negated=negated)
+                return self._term(node, negated=negated)
             case SearchJunction():
                 return self._combined(node, negated=negated)
 
-    def _found(self, node: SearchTerm, *, negated: bool) -> ContainsTerm:
+    def _term(self, node: SearchTerm, *, negated: bool) -> ContainsTerm:
         self._terms += 1
-        if self._terms > TERMS:
-            raise _refused(f"holds more than {TERMS} terms. Search for fewer.")
+        if self._terms > MOST_TERMS:
+            raise limit_exceeded(
+                "The search", MOST_TERMS, "terms", "Search for fewer.", target=SEARCH
+            )
         if "\0" in node.text:
-            raise _refused("holds a NUL character, which no text does. Leave it out.")
+            problem = "The search contains a NUL character, which no text contains"
+            raise Refusal(INVALID_URL, problem, "Remove it.", target=SEARCH)
         folded = fold(node.text)
         return ContainsTerm(self._slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
 
@@ -98,11 +107,7 @@ class _Binder:
         return CombinedSearch(operator, tuple(operands))
 
 
-def _levels(sought: BoundSearch) -> int:
-    if isinstance(sought, ContainsTerm):
+def _levels(search: BoundSearch) -> int:
+    if isinstance(search, ContainsTerm):
         return 0
-    return 1 + max(map(_levels, sought.operands))
-
-
-def _refused(message: str) -> Refusal:
-    return Refusal(INVALID_URL, f"{SEARCH} {message}", target=SEARCH)
+    return 1 + max(map(_levels, search.operands))

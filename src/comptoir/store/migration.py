@@ -1,14 +1,17 @@
 """Prepares the database of the settings: migrations, and checks before a start."""
 
 import asyncio
+from collections.abc import Mapping
 
 from comptoir.config import Settings
-from comptoir.edm.model import Model
+from comptoir.edm.model import Company, Model
 from comptoir.errors import OperatorError
 from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
+from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres, shown
+from comptoir.store.watermarks import Watermark
 
 
 def migrate(
@@ -72,3 +75,32 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
         asyncio.run(check_database(settings, settings.database, report))
     else:
         migrate_file(database_path(settings.database), model)
+
+
+async def check_not_older(store: Store, marks: Mapping[Company, Watermark]) -> None:
+    """Raise `OperatorError` if the change log lacks an acknowledged change.
+
+    Ignores companies that have another incarnation than their watermark. Raises `Refusal` (503) if
+    the database is unreachable.
+    """
+    lacking = [company for company, mark in marks.items() if await _lacks(store, company, mark)]
+    if not lacking:
+        return
+    first = lacking[0]
+    others = f", and changes of {len(lacking) - 1} more" if len(lacking) > 1 else ""
+    raise OperatorError(
+        "the database is older than what this service last wrote to it: it lacks change "
+        f"{marks[first].number} of the company {first.id}{others}. Run `comptoir company renew "
+        "--all`, then start again."
+    )
+
+
+async def _lacks(store: Store, company: Company, mark: Watermark) -> bool:
+    last = await store.last_change(company)
+    if last is None:
+        return False
+    if last.number <= mark.number:
+        return last != mark
+    # other changes may have taken the numbers of the lost ones
+    found = await store.changes(company, mark.number - 1, 1)
+    return [each.at for each in found] != [mark.at]
