@@ -16,7 +16,7 @@ from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
 from comptoir.response.response import Response
 from comptoir.service import Service
 from comptoir.store.postgres import store as postgres_store
-from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
+from comptoir.transfer.load_rows import Loaded, LoadPlan, write_rows
 from support.companies import Company
 from support.groups import Part, request_of
 from support.service import Service as InProcess

@@ -16,8 +16,7 @@ from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
-from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
-from comptoir.transfer.rows import LoadRows, bind_columns
+from comptoir.transfer.load_rows import LoadPlan, LoadRows, bind_columns, rows_done, write_rows
 from support.client import Client
 
 T = TypeVar("T")

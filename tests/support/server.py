@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from comptoir.config import Settings, environment_name
+from comptoir.cli.serve import as_environment
+from comptoir.config import Settings
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.processes import Process
@@ -163,17 +164,4 @@ class Server:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    names = (
-        "database",
-        "read_database",
-        "keys",
-        "workers",
-        "stop_seconds",
-        "request_seconds",
-        "stall_seconds",
-        "scan_seconds",
-        "scan_threads",
-        "database_connections",
-    )
-    given = {environment_name(name): str(getattr(settings, name)) for name in names}
-    return {**os.environ, **given}
+    return {**os.environ, **as_environment(settings)}

@@ -29,7 +29,7 @@ from comptoir.plan.expressions.types import (
     wide_units,
 )
 from comptoir.plan.search import INDEXED_LENGTH
-from comptoir.request.pattern import compiled_pattern
+from comptoir.request.automaton import compiled_pattern
 
 Computing = Callable[..., Stored | None]
 
