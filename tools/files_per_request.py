@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import comptoir
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.quickstart import sample_company_id
@@ -112,7 +112,7 @@ def counted(folder: Path) -> Mapping[str, list[str]]:
     threading.setprofile(recorder)
     sys.setprofile(recorder)
     with suppress(KeyboardInterrupt):
-        run(Application(settings), settings, listener)
+        run(application(settings), settings, listener)
     sys.setprofile(None)
     thread.join()
     return client.counted

@@ -16,8 +16,8 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 
 # "module:function" or "module", and why it has to be. An entry that nothing needs fails too.
 BLIND_EXCEPTS: Mapping[str, str] = {
-    "comptoir.http.batch.run:Run._awaited": "what was done before it must be answered all the same",
-    "comptoir.http.edge:Edge._interface": "whatever fails, the client gets an error body",
+    "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
+    "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
     "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
     "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
@@ -118,9 +118,9 @@ def test_no_test_folder_is_a_package(repository_files: list[str]) -> None:
 
 def test_an_allowed_place_that_nothing_needs_is_reported() -> None:
     with pytest.raises(AssertionError, match="no longer needs"):
-        assert_none([], {"comptoir.http.edge:answer": "a 500 is an answer too"})
+        assert_none([], {"comptoir.http.api:respond": "a 500 is an answer too"})
 
 
 def test_an_allowed_place_is_not_reported() -> None:
-    found = Violation("edge.py", 1, "comptoir.http.edge:answer", "catches every exception")
+    found = Violation("api.py", 1, "comptoir.http.api:respond", "catches every exception")
     assert_none([found], {found.place: "a 500 is an answer too"})

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.cli import options, runner
 from comptoir.cli.runner import warn
@@ -128,14 +128,14 @@ async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Wat
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:
-    application = Application(settings)
+    app = application(settings)
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
 
         announce(settings, listener, company_id)
     if settings.workers == 1:
-        run(application, settings, listener)
+        run(app, settings, listener)
         return
     with tempfile.TemporaryDirectory(prefix="comptoir-metrics-") as folder:
         os.environ[MULTIPROCESS_FOLDER] = folder
