@@ -67,7 +67,7 @@ class Views:
         if options.compute is None or options.apply is not None:
             return ()
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
-        return bind_compute(binding.for_text(options.compute), options.compute)
+        return bind_compute(binding, options.compute)
 
     def of(self, context: Context, columns: Sequence[Column] = ()) -> View:
         """The view of records whose rows have these columns after the properties.
