@@ -14,7 +14,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import load_settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from deploy.compose import FOLDER, compose
 from support.effort import go_without
 from support.postgres import LOOPBACK, ROLE, Postgres, free_port, open_folder

@@ -70,7 +70,7 @@ SUITES = (
     "tests/contract/test_openapi.py",
     "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",
     "tests/house/test_house.py",
-    "tests/kinds/test_schema.py",
+    "tests/store/test_schema.py",
     "tests/metadata",
     "tests/samples/test_company.py",
 )
@@ -80,7 +80,7 @@ CHOSEN = "not postgres and not negative and (rehearsals or not Ext] and not Ext-
 MIGRATE = """
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 """
 

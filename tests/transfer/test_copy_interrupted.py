@@ -11,7 +11,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.store.store import SLICE_ROWS
 from conftest import stock
 from support.command import Command

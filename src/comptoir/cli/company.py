@@ -36,7 +36,7 @@ from comptoir.plan.read import (
     list_pipeline,
 )
 from comptoir.plan.target import COMPANIES
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.transfer.steps import deletable, delete_companies, is_unfinished
 

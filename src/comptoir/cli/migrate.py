@@ -10,7 +10,7 @@ from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.runner import database_settings
 from comptoir.config import environment_name
-from comptoir.store.migrate import migrate as bring_up_to_date
+from comptoir.store.migration import migrate as bring_up_to_date
 from comptoir.store.urls import shown
 
 

@@ -16,7 +16,7 @@ from comptoir.cli.interrupt import Interrupted
 from comptoir.config import Settings, load_settings
 from comptoir.edm.model import Company
 from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.store import Store
 from comptoir.store.urls import is_postgres

@@ -14,7 +14,7 @@ from comptoir.config import Settings, environment_name
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
 from comptoir.transfer.files import TableSource
 from comptoir.transfer.load import Loader

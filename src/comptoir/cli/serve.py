@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.cli import options, runner
 from comptoir.cli.runner import warn
@@ -23,7 +23,7 @@ from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import check_not_older, check_replica, make_ready
+from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
 
@@ -128,14 +128,14 @@ async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Wat
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:
-    application = Application(settings)
+    app = application(settings)
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
 
         announce(settings, listener, company_id)
     if settings.workers == 1:
-        run(application, settings, listener)
+        run(app, settings, listener)
         return
     with tempfile.TemporaryDirectory(prefix="comptoir-metrics-") as folder:
         os.environ[MULTIPROCESS_FOLDER] = folder

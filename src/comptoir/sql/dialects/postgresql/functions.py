@@ -37,7 +37,15 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
 )
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
-from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects import (
+    COMMON_FUNCTIONS,
+    LONGEST_TEXT,
+    MILLISECONDS,
+    TIME_PARTS,
+    FunctionTable,
+    Operand,
+    SqlExpression,
+)
 from comptoir.sql.dialects.postgresql.patterns import as_regex
 from comptoir.sql.prepared import (
     BLANK,
@@ -111,18 +119,7 @@ def _rounded(direction: str) -> Computed:
     return lambda number: _call("rounded", BigInteger, _exact(number), constant_text(direction))
 
 
-def _infix(symbol: str) -> Computed:
-    return lambda left, right: left.op(symbol)(right)
-
-
 _NUMBERS: FunctionTable = {
-    "add_native": _infix("+"),
-    "sub_native": _infix("-"),
-    "mul_native": _infix("*"),
-    "div_native": _infix("/"),
-    "mod_native": _infix("%"),
-    "negate": constant(0).op("-"),
-    "scale": lambda number: number.op("*")(constant(UNIT)),
     "scale_checked": _whole("scale_checked"),
     "bounded": _whole("bounded"),
     "add_whole": _operation("whole", "add"),
@@ -237,21 +234,11 @@ def _between(left: Operand, right: Operand) -> SqlExpression:
 
 
 _TIMES: FunctionTable = {
-    "year": _part(1, 4),
-    "month": _part(6, 2),
-    "day": _part(9, 2),
-    "hour": _part(12, 2),
-    "minute": _part(15, 2),
-    "second": _part(18, 2),
-    "hour_of_time": _part(1, 2),
-    "minute_of_time": _part(4, 2),
-    "second_of_time": _part(7, 2),
-    "fractionalseconds": _fraction(21),
-    "fractionalseconds_of_time": _fraction(10),
+    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
     "totaloffsetminutes": lambda instant: _length(instant).op("*")(constant(0)),
-    "totalseconds": lambda duration: duration,
     "add_datetime": _text("add_moment"),
     "sub_datetime": _subtracted("add_moment"),
     "between_datetimes": _between,
@@ -318,7 +305,6 @@ _CASTS: FunctionTable = {
     "datetime_of_text": _text("instant_of_text"),
     "time_of_text": _text("time_of_text"),
     "duration_of_text": _whole("duration_of_text"),
-    "text_of_text": lambda text: text,
     "text_of_whole": _text_of,
     "text_of_boolean": _text_of_boolean,
     "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
@@ -363,15 +349,11 @@ _AGGREGATES: FunctionTable = {
     "average_whole": lambda values: _average(func.sum(values), values),
     "average_decimal": _average_decimal,
     "average_wide": lambda values: _average(func.sum(_exact(values)), values),
-    "min": func.min,
-    "max": func.max,
     "min_wide": _of_wide(func.min),
     "max_wide": _of_wide(func.max),
-    "countdistinct": lambda values: func.count(values.distinct()),
-    "count": func.count,
 }
 
 FUNCTIONS: FunctionTable = MappingProxyType(
-    {**_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
+    {**COMMON_FUNCTIONS, **_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
 )
 """The functions of PostgreSQL, by their names in a plan."""

@@ -35,7 +35,16 @@ from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
 from comptoir.plan.search import fold
-from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects import (
+    COMMON_FUNCTIONS,
+    LONGEST_TEXT,
+    MILLISECONDS,
+    TIME_PARTS,
+    FunctionTable,
+    Operand,
+    SqlExpression,
+    infix,
+)
 from comptoir.sql.dialects.sqlite import routines
 from comptoir.sql.dialects.sqlite.routines import SPLIT_AT, WideTotal
 from comptoir.sql.prepared import PREFIX, constant
@@ -177,13 +186,6 @@ def _bounded(number: Operand) -> SqlExpression:
     return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
 
 
-def _infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
-    def combined(left: Operand, right: Operand) -> SqlExpression:
-        return left.op(symbol)(right)
-
-    return combined
-
-
 def _text_of_boolean(value: Operand) -> SqlExpression:
     return case(
         (value == constant(1), literal_column("'true'", Text)),
@@ -205,35 +207,17 @@ _NATIVE: FunctionTable = {
     "startswith_literal": _startswith_literal,
     "endswith_literal": _endswith_literal,
     "length": lambda text: func.length(text, type_=Integer),
-    "concat": _infix("||"),
+    "concat": infix("||"),
     "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
     "substring_literal": _substring_literal,
-    "year": _part(1, 4),
-    "month": _part(6, 2),
-    "day": _part(9, 2),
-    "hour": _part(12, 2),
-    "minute": _part(15, 2),
-    "second": _part(18, 2),
-    "hour_of_time": _part(1, 2),
-    "minute_of_time": _part(4, 2),
-    "second_of_time": _part(7, 2),
-    "fractionalseconds": _fraction(21),
-    "fractionalseconds_of_time": _fraction(10),
+    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
     "totaloffsetminutes": lambda instant: func.length(instant).op("*")(constant(0)),
-    "totalseconds": lambda duration: duration,
-    "add_native": _infix("+"),
-    "sub_native": _infix("-"),
-    "mul_native": _infix("*"),
-    "div_native": _infix("/"),
-    "mod_native": _infix("%"),
-    "negate": constant(0).op("-"),
-    "scale": lambda number: number.op("*")(constant(UNIT)),
     "bounded": _bounded,
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
-    "text_of_text": lambda text: text,
     "as_number": _as_number,
     "tied_to_row": lambda _, condition: condition,
     "null_as_value": _null_as_value,
@@ -268,17 +252,14 @@ _AGGREGATES: FunctionTable = {
     "average_whole": _average("mean_whole"),
     "average_decimal": _average("mean_decimal"),
     "average_wide": func.comptoir_average_wide,
-    "min": func.min,
-    "max": func.max,
     "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
     "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
-    "countdistinct": lambda values: func.count(values.distinct()),
-    "count": func.count,
 }
 
 FUNCTIONS: FunctionTable = MappingProxyType(
     {
         **{name: getattr(func, f"{PREFIX}{name}") for name in _ROUTINES},
+        **COMMON_FUNCTIONS,
         **_NATIVE,
         **_AGGREGATES,
     }

@@ -16,10 +16,10 @@ from sqlalchemy import Connection, text
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
-from comptoir.store.migrate import make_ready, migrate
+from comptoir.store.migration import make_ready, migrate
 from comptoir.store.postgres.migration import LOCK
+from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
-from comptoir.store.upgrading import alembic_config
 from comptoir.store.urls import is_postgres, shown
 from support.databases import in_database, run_sql
 from support.postgres import Databases, name_of
@@ -33,7 +33,7 @@ import os, sys
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.sql.dialects.postgresql.routines import routine_statements
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 
 routine_statements()
 started = []
@@ -222,7 +222,7 @@ def test_what_a_schema_serves_counts_for_that_schema_alone(empty: str) -> None:
         make_ready(Settings(database=empty), MODEL)
 
 
-def test_migrating_again_writes_nothing(postgres_url: str) -> None:
+def test_migration_again_writes_nothing(postgres_url: str) -> None:
     migrated(postgres_url)
     run(
         postgres_url,

@@ -9,7 +9,7 @@ import pytest
 import uvloop
 from typing_extensions import override
 
-from comptoir.http.transport import GatheringTransport
+from comptoir.http.protocol import GatheringTransport
 
 RESPONSE = b"x" * (400 << 10)
 STALL_SECONDS = 0.2

@@ -1,4 +1,4 @@
-"""The schema that the migrations make is the one that the catalog declares."""
+"""The migrations create the schema that the catalog declares."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.sql.tables import COMPANY_ID, build_tables
-from comptoir.store.migrate import migrate
-from comptoir.store.upgrading import declared_schema, is_declared
+from comptoir.store.migration import migrate
+from comptoir.store.revisions import declared_schema, is_declared
 from support.databases import FreshDatabase, in_database
 from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 
 def differences(url: str, model: Model) -> list[object]:
-    """What a migration would still have to do to a database for a model."""
+    """The differences that a migration would have to remove."""
 
     def compared(connection: Connection) -> list[object]:
         context = MigrationContext.configure(
@@ -36,7 +36,7 @@ def test_the_migrated_schema_is_the_declared_one(
     assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
 
 
-def test_a_kind_without_a_migration_would_be_noticed(
+def test_an_entity_type_without_a_migration_is_detected(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
@@ -44,13 +44,13 @@ def test_a_kind_without_a_migration_would_be_noticed(
     assert f"'{SPECIMENS.name}'" in str(missing)
 
 
-def test_autogenerate_brings_all_that_a_kind_needs(
+def test_autogenerate_adds_all_that_an_entity_type_needs(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
 
 
-def test_migrating_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+def test_migration_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
     url = fresh_database(tmp_path, MODEL)
 
     assert migrate(Settings(database=url), MODEL) == migrate(Settings(database=url), MODEL)

@@ -1,7 +1,7 @@
-"""`$batch`, the resource (OData Protocol 4.01, section 11.7): reads a batch, has it done, answers.
+"""The resource `$batch` (OData Protocol 4.01, 11.7).
 
-It is malformed as a whole, and then nothing of it is done, or its requests are done and each has
-an answer of its own.
+A malformed batch is refused as a whole, and nothing of it is processed. Otherwise each of its
+requests has its own response.
 """
 
 import asyncio
@@ -12,15 +12,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.errors import (
-    BAD_REQUEST,
-    INVALID_URL,
-    METHOD_NOT_ALLOWED,
-    Refusal,
-)
-from comptoir.http.batch.run import Course, Run
+from comptoir.errors import BAD_REQUEST, METHOD_NOT_ALLOWED, Refusal
+from comptoir.http.batch_run import Mode, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_id_of
+from comptoir.refusals import inapplicable
 from comptoir.request.batch import (
     MULTIPART,
     Batch,
@@ -55,10 +51,10 @@ from comptoir.response.response import Header, Pieces, Response
 from comptoir.service import Request, Service
 
 PIECE_BYTES = 64 << 10
-"""How much of an answer is gathered before it is sent."""
+"""Bytes of a response that are joined before they are sent."""
 
 _BATCH = "$batch"
-_OF_PARTS_ALONE = (b"if-match", b"if-none-match")
+_ONLY_IN_PARTS = (b"if-match", b"if-none-match")
 
 
 class BatchRoot(msgspec.Struct, frozen=True):
@@ -85,7 +81,7 @@ def batch_root(path: str) -> BatchRoot | None:
 
 
 class Batches:
-    """Answers batches."""
+    """Processes batches."""
 
     def __init__(self, service: Service, settings: Settings) -> None:
         self._service = service
@@ -94,8 +90,8 @@ class Batches:
         listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
         self._own_urls = frozenset({settings.base_url, listening})
 
-    async def answer(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
-        """Answer a batch; raises `Refusal` when none of its requests is run.
+    async def response(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
+        """Process a batch; raises `Refusal` if none of its requests is processed.
 
         The checks come in this order: company, method, media type, Accept, headers, size, body.
         """
@@ -105,38 +101,39 @@ class Batches:
         if request.method != "POST":
             raise Refusal(
                 METHOD_NOT_ALLOWED,
-                f"{_BATCH} does not have {request.method[:20]}. Send it by POST.",
+                f"{request.method[:20]} is not allowed on {_BATCH}",
+                "Allowed: POST.",
                 headers={"Allow": "POST"},
             )
-        sent_as = _sent_as(request.headers)
-        answered_as = _answered_as(request, sent_as)
+        request_type = _request_type(request.headers)
+        response_type = _response_type(request, request_type)
         _check_headers(request.headers)
         repeatable = _is_repeatable(request.headers, self._limits.requests)
-        batch = await self._batch(request, root, sent_as)
+        batch = await self._batch(request, root, request_type)
         _check_authorization(request.headers, batch)
-        course = Course.of_documents if sent_as == JSON else Course.of_multipart
         wishes = preferences(request.headers)
-        run = Run(self._service, self._settings, request, exchange, course(wishes))
+        mode = Mode.of_json(wishes) if request_type == JSON else Mode.of_multipart(wishes)
+        run = Run(self._service, self._settings, request, exchange, mode)
         headers: list[Header] = [(b"odata-version", b"4.0")]
         applied = wishes.applied(continue_on_error=True)
         if applied:
             headers.append((b"preference-applied", applied))
         if repeatable:
             headers.append((RESULT.lower().encode(), b"accepted"))
-        return await _written(run.replies(batch), headers, answered_as, nested=sent_as == MULTIPART)
+        nested = request_type == MULTIPART
+        return await _response(run.replies(batch), headers, response_type, nested=nested)
 
-    async def _batch(self, request: Request, root: BatchRoot, sent_as: str) -> Batch:
+    async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
         body = await request.read_body()
         roots = self._roots(request, root)
-        if sent_as == JSON:
+        if request_type == JSON:
             return parse_documents(body, self._limits, roots)
         boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
         return parse_multipart(body, boundary, self._limits, roots)
 
     def _roots(self, request: Request, root: BatchRoot) -> Roots:
         origins = {origin(url) for url in self._own_urls}
-        # the name by which the client reaches the service: good enough to recognise its own URLs
-        # by, while links are never made of it
+        # the client's name for the service: enough to recognize its URLs, but not to create links
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
@@ -145,10 +142,10 @@ class Batches:
         return Roots(frozenset(origins), tuple(base_paths), root.path)
 
 
-async def _written(
-    replies: Replies, headers: list[Header], preferred_media_type: str, *, nested: bool
+async def _response(
+    replies: Replies, headers: list[Header], response_type: str, *, nested: bool
 ) -> Response:
-    if preferred_media_type == JSON:
+    if response_type == JSON:
         headers.append((b"content-type", b"application/json"))
         pieces = coalesced(json_body(replies), PIECE_BYTES)
     else:
@@ -159,11 +156,11 @@ async def _written(
         first = await anext(pieces)
         second = await anext(pieces, None)
     except asyncio.CancelledError:
-        # given up in the middle of a page: to be told that nothing was changed would be wrong
+        # cancelled within a page: the error for a stop would say that nothing was changed
         return Response(200, headers, _broken_off())
     if second is None:
         return Response(200, headers, first)
-    return Response(200, headers, _continued((first, second), pieces))
+    return Response(200, headers, _joined((first, second), pieces))
 
 
 async def _broken_off() -> Pieces:
@@ -171,7 +168,7 @@ async def _broken_off() -> Pieces:
     raise asyncio.CancelledError
 
 
-async def _continued(begun: Sequence[bytes], pieces: Pieces) -> Pieces:
+async def _joined(begun: Sequence[bytes], pieces: Pieces) -> Pieces:
     async with aclosing(pieces):
         for piece in begun:
             yield piece
@@ -179,7 +176,7 @@ async def _continued(begun: Sequence[bytes], pieces: Pieces) -> Pieces:
             yield piece
 
 
-def _sent_as(headers: Headers) -> str:
+def _request_type(headers: Headers) -> str:
     declared = headers.get(b"content-type", b"").decode("latin-1")
     media = elements(declared)
     if media and media[0].name == JSON:
@@ -189,8 +186,8 @@ def _sent_as(headers: Headers) -> str:
     return MULTIPART
 
 
-def _answered_as(request: Request, sent_as: str) -> str:
-    """The format of the answer: what `$format` or `Accept` asks for, else that of the request."""
+def _response_type(request: Request, request_type: str) -> str:
+    """The media type of the response: by `$format`, else by `Accept`, else that of the request."""
     asked: str | None = None
     for option in filter(None, request.query.split("&")):
         name, _, value = option.partition("=")
@@ -198,35 +195,34 @@ def _answered_as(request: Request, sent_as: str) -> str:
         if known == "$format":
             asked = unquote(value)
         elif known is not None:
-            raise Refusal(
-                INVALID_URL, f"{known} does not apply to a batch. Leave it out.", target=known
-            )
-    other = JSON if sent_as == MULTIPART else MULTIPART
-    return preferred_media_type(request.headers, (sent_as, other), asked)
+            raise inapplicable(known, "a batch")
+    other = JSON if request_type == MULTIPART else MULTIPART
+    return preferred_media_type(request.headers, (request_type, other), asked)
 
 
 def _check_headers(headers: Headers) -> None:
-    """Raise `Refusal` for headers that a batch must not have (OData Protocol 4.01, 8.2).
+    """Raise `Refusal` for headers that are not allowed on a batch (OData Protocol 4.01, 8.2).
 
-    Preferences for single requests are not among them: they are ignored (RFC 7240, 2).
+    Preferences for single requests are ignored instead (RFC 7240, 2).
     """
-    for name in _OF_PARTS_ALONE:
+    for name in _ONLY_IN_PARTS:
         if name in headers:
             shown = name.decode().title()
             raise Refusal(
                 BAD_REQUEST,
-                f"{shown} belongs to the requests in a batch, not to the batch. Move it there.",
+                f"{shown} applies to a single request, not to a batch",
+                "Send it with the requests in the batch.",
                 target=shown,
             )
 
 
 def _is_repeatable(headers: Headers, requests: int) -> bool:
-    """Whether the writes in a batch are repeatable, by ids that are made of the batch's."""
-    held = repeatability(headers)
-    if held is None:
+    """Whether the writes in a batch are repeatable, with ids that are derived from the batch's."""
+    sent = repeatability(headers)
+    if sent is None:
         return False
     longest = LONGEST_ID - len(f".{requests}")
-    if len(held.request_id) > longest:
+    if len(sent.request_id) > longest:
         message = f"{REQUEST_ID} of a batch must be up to {longest} characters. Send a Guid."
         raise rejected(BAD_REQUEST, message, REQUEST_ID)
     return True
