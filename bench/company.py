@@ -16,11 +16,11 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.store.store import Store
 from comptoir.store.urls import SQLITE
+from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader, LoadReport
-from comptoir.transfer.source import FileSource
 
 CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
 CUSTOMER_COUNT = 20_000

@@ -14,7 +14,7 @@ from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 
 ITEMS = "itemsExt"
 _LOADED = (CONTACTS, ITEMS, PRICES)

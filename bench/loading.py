@@ -18,7 +18,7 @@ from company import CUSTOMERS, add_company, database_file, load, settings_in
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.store.sqlite.connection import connect
 
 

@@ -26,7 +26,7 @@ from wrk import Run, Scenario, Wrk
 
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from support.postgres import name_of
 
 LOADING = Path(__file__).with_name("loading.py")

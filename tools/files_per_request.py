@@ -20,13 +20,13 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 import comptoir
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.quickstart import sample_company_id
 from comptoir.config import Settings
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 
 _SOURCES = str(Path(comptoir.__file__).parent) + os.sep
 _JSON = {"Content-Type": "application/json", "If-Match": "*"}
@@ -112,7 +112,7 @@ def counted(folder: Path) -> Mapping[str, list[str]]:
     threading.setprofile(recorder)
     sys.setprofile(recorder)
     with suppress(KeyboardInterrupt):
-        run(Application(settings), settings, listener)
+        run(application(settings), settings, listener)
     sys.setprofile(None)
     thread.join()
     return client.counted

@@ -23,10 +23,10 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import DefaultClause
 
 from comptoir.catalog import MODEL
+from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import revisions
 from comptoir.store.sqlite.migrating import migrate_file
 from comptoir.store.sqlite.upgrading import locked
-from comptoir.store.upgrading import alembic_config
 
 
 def main() -> None:

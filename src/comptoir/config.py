@@ -1,30 +1,31 @@
 """The settings, each declared once: read from an option, the environment or the config file.
 
-The first of these that gives a value wins: the option, the environment (`COMPTOIR_…`), the config
-file, the default. `docs/reference/settings.md` is generated from the declarations below.
+An option overrides the environment (`COMPTOIR_…`), which overrides the config file, which
+overrides the default. `docs/reference/settings.md` is generated from the declarations below.
 """
 
 import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 
 from comptoir.errors import OperatorError
+from comptoir.messages import quoted, suggestion
 
 SettingValue = str | int | float
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
 _DIGITS = re.compile(r"\s*[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
-"""A number as every program reads it: Python takes underscores and the digits of all scripts."""
+"""A number in ASCII: Python also accepts underscores and the digits of other scripts."""
 
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
-"""The most seconds for which writes may be known as repeats."""
+"""The most seconds for which repeated writes can be recognized."""
 
 ENVIRONMENT_PREFIX = "COMPTOIR_"
 
@@ -35,7 +36,7 @@ def _help(text: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set. Sizes are in bytes, times in seconds."""
+    """All settings. Sizes are in bytes, times in seconds."""
 
     database: str = field(
         default="sqlite:///./data/comptoir.db",
@@ -44,20 +45,20 @@ class Settings:
     read_database: str = field(
         default="",
         metadata=_help(
-            "A standby of the database on PostgreSQL, for the reads that allow it: with "
-            "`Data-Access-Intent: ReadOnly`, or with a `Consistency-Token`."
+            "A standby of the PostgreSQL database, for requests with "
+            "`Data-Access-Intent: ReadOnly` or a `Consistency-Token`."
         ),
     )
     connect_seconds: float = field(
         default=10.0,
         metadata=_help(
-            "How long connecting to PostgreSQL may take, all hosts of the URL together."
+            "The longest time to connect to PostgreSQL, for all hosts of the URL together."
         ),
     )
     database_connections: int = field(
         default=20,
         metadata=_help(
-            "The most connections that a process keeps to PostgreSQL, and as many to a standby."
+            "The most connections of a process to PostgreSQL, and as many to a standby."
         ),
     )
     statement_cache: int = field(
@@ -72,44 +73,42 @@ class Settings:
         metadata=_help("The folder of the keys that sign and verify tokens."),
     )
     host: str = field(default="127.0.0.1", metadata=_help("The address to listen on."))
-    port: int = field(default=8080, metadata=_help("The port to listen on; 0 takes a free one."))
-    base_path: str = field(
-        default="/api", metadata=_help("The path under which the interface stands.")
-    )
+    port: int = field(default=8080, metadata=_help("The port to listen on; 0 selects a free one."))
+    base_path: str = field(default="/api", metadata=_help("The path of the service root."))
     public_url: str = field(
         default="",
         metadata=_help(
-            "The whole base URL as clients see it, when a proxy stands in front; "
-            "by default it is made of host, port and base path."
+            "The complete base URL as clients see it, if there is a proxy; by default, it consists "
+            "of host, port and base path."
         ),
     )
     trusted_proxies: str = field(
         default="",
         metadata=_help(
-            "The addresses, separated by commas, whose X-Forwarded headers are believed."
+            "The addresses, separated by commas, whose X-Forwarded headers are trusted."
         ),
     )
     cors_origins: str = field(
         default="",
         metadata=_help(
-            "The sites, such as `https://app.example.com`, separated by commas, whose scripts "
-            "browsers let in; `*` for all."
+            "The sites, such as `https://app.example.com`, separated by commas, whose scripts may "
+            "use the API in a browser; `*` for all."
         ),
     )
-    workers: int = field(default=1, metadata=_help("How many processes serve."))
+    workers: int = field(default=1, metadata=_help("The number of processes that serve."))
     log_level: str = field(
         default="info",
-        metadata=_help("`info` logs every request, `warning` failures alone, `off` nothing."),
+        metadata=_help("`info` logs every request, `warning` only failures, `off` nothing."),
     )
     token_issuer: str = field(
-        default="comptoir", metadata=_help("The `iss` that tokens carry and must carry.")
+        default="comptoir", metadata=_help("The `iss` claim of issued and accepted tokens.")
     )
     token_audience: str = field(
-        default="comptoir", metadata=_help("The `aud` that tokens carry and must carry.")
+        default="comptoir", metadata=_help("The `aud` claim of issued and accepted tokens.")
     )
     token_algorithms: str = field(
         default="ES256",
-        metadata=_help("The signature algorithms that are accepted, separated by commas."),
+        metadata=_help("The accepted signature algorithms, separated by commas."),
     )
     body_bytes: int = field(default=1 << 20, metadata=_help("The largest body of a request."))
     batch_bytes: int = field(
@@ -120,12 +119,15 @@ class Settings:
     header_bytes: int = field(
         default=64 << 10,
         metadata=_help(
-            "The largest head of a request; also the most trailers and chunk extensions of a body."
+            "The largest head of a request; also the largest trailers and chunk extensions of a "
+            "body."
         ),
     )
     request_seconds: float = field(
         default=60.0,
-        metadata=_help("How long a request, its body included, may take to arrive before 408."),
+        metadata=_help(
+            "The longest time in which a request must arrive, including its body; then 408."
+        ),
     )
     stall_seconds: float = field(
         default=60.0,
@@ -134,35 +136,37 @@ class Settings:
         ),
     )
     page_size: int = field(
-        default=1_000, metadata=_help("Records on a page when the client asks for nothing else.")
+        default=1_000, metadata=_help("Records on a page if the client does not specify a number.")
     )
     max_page_size: int = field(
         default=20_000,
-        metadata=_help("The most records that `Prefer: odata.maxpagesize` gets on a page."),
+        metadata=_help("The most records on a page with `Prefer: odata.maxpagesize`."),
     )
     queued_writes: int = field(
-        default=1_000, metadata=_help("Writes that may wait; more are answered with 429.")
+        default=1_000, metadata=_help("The most waiting writes; further ones get 429.")
     )
     queued_scans: int = field(
-        default=100, metadata=_help("Long reads that may wait; more are answered with 429.")
+        default=100, metadata=_help("The most waiting long reads; further ones get 429.")
     )
     scan_threads: int = field(
-        default=2, metadata=_help("Threads for reads that no key or index serves.")
+        default=2, metadata=_help("Threads for reads without a suitable key or index.")
     )
     scan_seconds: float = field(
-        default=30.0, metadata=_help("How long such a read may take before it is refused.")
+        default=30.0, metadata=_help("The longest time for such a read before it is refused.")
     )
     delta_seconds: float = field(
         default=30 * 86_400.0,
-        metadata=_help("How long a delta link can be followed; later it is answered with 410."),
+        metadata=_help("How long a delta link is valid; after that it gets 410."),
     )
     repeatability_seconds: float = field(
         default=86_400.0,
-        metadata=_help("How long a write that is sent again under its id is known as a repeat."),
+        metadata=_help(
+            "How long a write with a repeated `Repeatability-Request-ID` is recognized."
+        ),
     )
     lock_seconds: float = field(
         default=5.0,
-        metadata=_help("How long a write waits for another process's lock before 503."),
+        metadata=_help("How long a write waits for the lock of another process before 503."),
     )
     expression_nodes: int = field(
         default=2_500, metadata=_help("The most nodes of a filter expression.")
@@ -177,7 +181,7 @@ class Settings:
     expand_depth: int = field(default=5, metadata=_help("How deep `$expand` may nest."))
     stop_seconds: float = field(
         default=8.0,
-        metadata=_help("How long a stop waits for the answers to requests that were accepted."),
+        metadata=_help("How long a stop waits for the responses to accepted requests."),
     )
 
     @property
@@ -188,7 +192,7 @@ class Settings:
 
     @property
     def base_url(self) -> str:
-        """The URL that paths are appended to, without a slash at its end."""
+        """The URL that paths are appended to, without a trailing slash."""
         if self.public_url:
             return self.public_url.rstrip("/")
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -200,7 +204,7 @@ HELP: Mapping[str, str] = {each.name: each.metadata["help"] for each in fields(S
 
 
 def environment_name(setting: str) -> str:
-    """The environment variable of a setting: `page_size` is read from `COMPTOIR_PAGE_SIZE`."""
+    """The environment variable of a setting: `COMPTOIR_PAGE_SIZE` for `page_size`."""
     return ENVIRONMENT_PREFIX + setting.upper()
 
 
@@ -208,17 +212,17 @@ def load_settings(
     options: Mapping[str, SettingValue | None],
     environment: Mapping[str, str] = os.environ,
 ) -> Settings:
-    """Put the settings together.
+    """Combine the settings of the command line, the environment and the config file.
 
-    `options` are those of the command line, None where one was not given. The config file is named
-    by the option or variable `config` (`COMPTOIR_CONFIG`) and is TOML with one line per setting.
-    Raises `OperatorError` for an unknown setting or a value that does not fit.
+    In `options`, None means that an option is missing. The option or variable `config`
+    (`COMPTOIR_CONFIG`) names the config file, TOML with one line for each setting. Raises
+    `OperatorError` for an unknown setting or an invalid value.
     """
     given: dict[str, tuple[SettingValue, str]] = {}
     config = options.get("config") or environment.get(environment_name("config"))
     if config:
         for name, value in _config_file(Path(str(config))).items():
-            given[name] = (value, f"{config}: {name}")
+            given[name] = (value, f"setting {name} in {config}:")
     for name in HELP:
         variable = environment_name(name)
         if variable in environment:
@@ -235,17 +239,21 @@ def _config_file(path: Path) -> dict[str, SettingValue]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as fault:
-        raise OperatorError(f"cannot read the config file {path}: {fault.strerror}.") from fault
+        raise OperatorError(
+            f"the config file {path} cannot be read: {fault.strerror}", "Check its path."
+        ) from fault
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise OperatorError(f"the config file {path} is not TOML: {fault}.") from fault
+        raise OperatorError(
+            f"the config file {path} is not TOML: {fault}", "Correct it."
+        ) from fault
     for name, value in content.items():
         if name not in HELP:
-            raise OperatorError(
-                f"the config file {path} sets {name}, which is no setting; "
-                "docs/reference/settings.md lists them."
-            )
+            remedy = suggestion(name, HELP) or "docs/reference/settings.md lists the settings."
+            raise OperatorError(f"the config file {path} has an unknown setting {name}", remedy)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise OperatorError(f"the config file {path} must set {name} to text or a number.")
+            raise OperatorError(
+                f"the config file {path} has an invalid value of {name}", "Use text or a number."
+            )
     return content
 
 
@@ -258,46 +266,46 @@ def _typed(name: str, value: SettingValue, source: str) -> SettingValue:
             raise ValueError
         return wanted(value)
     except ValueError:
-        kind = "a whole number" if wanted is int else "a number"
-        raise OperatorError(f"{source} must be {kind}, not {value!r}.") from None
+        remedy = "Use an integer." if wanted is int else "Use a number."
+        raise _invalid(source, value, remedy) from None
+
+
+def _invalid(source: str, value: SettingValue, remedy: str) -> OperatorError:
+    return OperatorError(f"invalid {source} {quoted(str(value))}", remedy)
 
 
 def _check(settings: Settings) -> None:
+    for name, remedy in _faults(settings):
+        raise _invalid(f"setting {name}", getattr(settings, name), remedy)
+    for origin in sorted(settings.origins - {"*"}):
+        if _ORIGIN.fullmatch(origin) is None:
+            remedy = (
+                "Use * or sites such as https://app.example.com, without a path, separated by "
+                "commas."
+            )
+            raise _invalid("setting cors_origins", origin, remedy)
+
+
+def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The settings with an invalid value, each with a remedy."""
     for name in HELP:
         value = getattr(settings, name)
         if not isinstance(value, int | float) or name in ("port", "statement_cache"):
             continue
         if not (value > 0 and math.isfinite(value)):
-            raise OperatorError(f"the setting {name} must be more than 0, not {value}.")
+            yield name, "Use a number greater than 0."
     if settings.repeatability_seconds > LONGEST_REPEATABILITY:
-        raise OperatorError(
-            f"the setting repeatability_seconds must be up to {LONGEST_REPEATABILITY}, a year, not "
-            f"{settings.repeatability_seconds:g}."
-        )
+        yield "repeatability_seconds", f"Use at most {LONGEST_REPEATABILITY}, which is a year."
     if settings.statement_cache < 0:
-        raise OperatorError(
-            f"the setting statement_cache must be 0 or more, not {settings.statement_cache}."
-        )
+        yield "statement_cache", "Use 0 or a greater number."
     if not 0 <= settings.port <= 65_535:
-        raise OperatorError(f"the setting port must be between 0 and 65535, not {settings.port}.")
+        yield "port", "Use a number from 0 to 65535."
     if _BASE_PATH.fullmatch(settings.base_path) is None:
-        raise OperatorError(
-            f"the setting base_path must be segments of letters, digits, - . _ and ~, each behind "
-            f"a slash, such as /api, unlike {settings.base_path!r}."
+        yield (
+            "base_path",
+            "Use segments of letters, digits, - . _ and ~, each after a slash, such as /api.",
         )
     if settings.log_level not in ("info", "warning", "off"):
-        raise OperatorError(
-            f"the setting log_level must be info, warning or off, not {settings.log_level!r}."
-        )
+        yield "log_level", "Use info, warning or off."
     if settings.public_url and not settings.public_url.startswith(("http://", "https://")):
-        raise OperatorError("the setting public_url must begin with http:// or https://.")
-    _check_origins(settings.origins)
-
-
-def _check_origins(origins: frozenset[str]) -> None:
-    for origin in sorted(origins - {"*"}):
-        if _ORIGIN.fullmatch(origin) is None:
-            raise OperatorError(
-                "the setting cors_origins must be * or sites such as https://app.example.com, "
-                f"without a path, separated by commas, unlike {origin!r}."
-            )
+        yield "public_url", "Start it with http:// or https://."

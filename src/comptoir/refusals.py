@@ -51,6 +51,12 @@ def unknown_name(
     return Refusal(error, problem, remedy, target=target, column=_column(position))
 
 
+def past_value(target: str, position: int, name: str, path: str) -> Refusal:
+    """400: a path that continues after a property, which is a primitive value."""
+    problem = f"{name[:100]} has no properties, so the path {path[:100]} does not exist"
+    return misused(target, position, problem, f"End the path with {name[:100]}.")
+
+
 def inapplicable(target: str, resource: str, remedy: str = "Remove it.") -> Refusal:
     """400: a query option that the resource does not have, such as `$top` of `a single record`."""
     return Refusal(INVALID_URL, f"{target} does not apply to {resource}", remedy, target=target)

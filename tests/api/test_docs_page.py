@@ -55,5 +55,5 @@ def test_the_example_of_a_batch_is_one(service: Service) -> None:
     assert msgspec.json.decode(part.body)["value"] is not None
 
 
-def test_a_page_that_is_not_there_is_told_where_the_docs_are(service: Service) -> None:
-    assert "docs at /docs" in service.origin.get("documentation").json()["error"]["message"]
+def test_the_error_for_an_unknown_page_names_the_documentation(service: Service) -> None:
+    assert "documented at /docs" in service.origin.get("documentation").json()["error"]["message"]

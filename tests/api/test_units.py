@@ -7,19 +7,28 @@ import asyncio
 from collections.abc import Sequence
 from uuid import uuid4
 
+import pytest
+
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
 from comptoir.response.response import Response
 from comptoir.service import Service
-from comptoir.transfer.load_unit import Loaded, LoadPlan, write_rows
+from comptoir.store.postgres import store as postgres_store
+from comptoir.transfer.load_rows import Loaded, LoadPlan, write_rows
 from support.companies import Company
 from support.groups import Part, request_of
 from support.service import Service as InProcess
 
 COUNT = 15
 AGENTS = "shippingAgentsExt"
+
+
+@pytest.fixture(autouse=True)
+def patient_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop gives up writes after a second, in which a busy machine may not finish them."""
+    monkeypatch.setattr(postgres_store, "LAST_SECONDS", 60.0)
 
 
 async def loaded_at_once(

@@ -33,10 +33,13 @@ def test_two_companies_may_have_one_name(migrated: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["Acme", "--id", COMPANY], "there is a company c0ffee00-0000-4000-8000-000000000001 al"),
+        (
+            ["Acme", "--id", COMPANY],
+            f"there already is a company {COMPANY}. Choose",
+        ),
         (["Acme", "--id", "17"], "'17' is not a company's id"),
-        ([""], "not blank"),
-        (["  "], "not blank"),
+        ([""], "is blank"),
+        (["  "], "is blank"),
         (["two\nlines"], "printable"),
         (["x" * 4001], "exceeds the limit of 4000 characters"),
         ([], "Missing argument"),

@@ -27,6 +27,8 @@ IN_NEED = (
 )
 MAKING = (("migrate",), ("company", "create", "Acme"), ("sample",))
 
+DENIED = "Permission denied. Check its path and its permissions."
+
 
 @pytest.fixture
 def item(command: Command) -> None:
@@ -151,7 +153,7 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
     out = ready.folder / "out"
     out.mkdir(mode=0o555)
     fault = ready.run("dump", "--company", COMPANY, out, through=obeying_modes()).fault()
-    assert "cannot write" in fault
+    assert "cannot be written" in fault
     assert "Permission denied" in fault
 
 
@@ -163,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
     path.write_text("number\nI1\n", encoding="utf-8")
     path.chmod(0o200)
     result = ready.run("load", "--company", COMPANY, folder, through=obeying_modes())
-    assert result.err == f"{path}: the file cannot be read: Permission denied.\n"
+    assert result.err == f"{path}: the file cannot be read: {DENIED}\n"
     assert result.status == 1
 
 
@@ -202,7 +204,7 @@ def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
     out = ready.folder / "out"
     status, said = limited_run(ready, 1 << 16, "dump", "--company", COMPANY, out)
     assert status == 1
-    assert "cannot write" in said
+    assert "cannot be written" in said
     assert len(said.splitlines()) == 1, said
     assert list(out.iterdir()) == []
 

@@ -55,8 +55,8 @@ def test_help_shows_every_word_at_any_width(
 def test_a_wide_terminal_has_descriptions_beside_and_a_narrow_one_below(command: Command) -> None:
     beside = replace(command, columns=80).done("token", "--help").out
     below = replace(command, columns=40).done("token", "--help").out
-    assert "  --company GUID    A company that the token reaches;" in beside
-    assert "  --company GUID\n      A company that the token reaches;\n" in below
+    assert "  --company GUID    A company that the token can access." in beside
+    assert "  --company GUID\n      A company that the token can\n" in below
 
 
 def test_the_table_of_subcommands_has_the_first_paragraph_of_their_help() -> None:

@@ -17,7 +17,7 @@ COMMANDS = (
     ("load", "--company", "c0ffee00-0000-4000-8000-000000000001", "."),
     ("copy", "--from", "sqlite:///a.db", "--to", "sqlite:///b.db"),
 )
-MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.running")
+MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner")
 """Modules that are imported one after the other while a command starts."""
 
 
@@ -56,7 +56,7 @@ def test_an_interrupt_of_the_imports_leaves_no_traceback(command: Command, momen
 def test_an_interrupt_of_a_start_leaves_no_traceback(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
-    status, said = interrupted_at(command, "comptoir.cli.running", arguments)
+    status, said = interrupted_at(command, "comptoir.cli.runner", arguments)
     assert status == 130
     assert said.startswith("comptoir: interrupted.")
     assert "\n" not in said
@@ -77,7 +77,7 @@ def test_an_interrupt_while_the_database_is_made_leaves_no_traceback(
 
 def test_an_interrupted_quickstart_says_that_it_resumes(command: Command) -> None:
     with command.started("serve", "--port", "0", "--quickstart") as process:
-        assert process.stdout.readline().startswith(b"Making the company")
+        assert process.stdout.readline().startswith(b"Creating the company")
         os.kill(process.pid, signal.SIGINT)
         assert in_shell(process.wait()) == 130
         said = process.stderr.read().decode()

@@ -18,6 +18,7 @@ RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 CUSTOMERS = 12_000
 """Enough that a load is not done when its first part is seen."""
 
+CELLS = "the line has 1 cells, but the first line names 2 columns. Give one cell for each column."
 NOTHING = "0 inserted, 0 updated, 0 unchanged"
 
 
@@ -59,7 +60,7 @@ def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) ->
             f"{folder}/customersExt.csv:3: taxLiable: must be true or false, not 'maybe'. "
             "Send a value such as true."
         ),
-        f"{folder}/customersExt.csv:4: the line has 1 cells, but the first line names 2 columns.",
+        f"{folder}/customersExt.csv:4: {CELLS}",
     ]
     assert result.out.splitlines() == [
         f"{folder}/customersExt.csv: 3 rows: {NOTHING}, 2 refused; nothing was written",
@@ -88,12 +89,12 @@ def test_many_faults_are_counted(ready: Command) -> None:
     [
         (
             {"customerExt.csv": "number\n"},
-            "is named after no resource: 'customerExt' is none. Did you mean customersExt?",
+            "an entity set: there is no 'customerExt'. Did you mean customersExt?",
         ),
-        ({"people.csv": "number\n"}, "is named after no resource"),
-        ({"companies.csv": "id\n"}, "holds no records of its own"),
-        ({"filteredItemAttributesExt.csv": "itemNo\n"}, "holds no records of its own"),
-        ({"notes.txt": "x"}, "holds no file that can be loaded"),
+        ({"people.csv": "number\n"}, "is not named after an entity set"),
+        ({"companies.csv": "id\n"}, "has no records of its own"),
+        ({"filteredItemAttributesExt.csv": "itemNo\n"}, "has no records of its own"),
+        ({"notes.txt": "x"}, "contains no file that can be loaded"),
         ({"itemsExt.csv": "number\nX\n", "itemsExt.json": "[]"}, "are both for itemsExt"),
     ],
 )
@@ -115,7 +116,7 @@ def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
     ("arguments", "reason"),
     [
         (["--company", COMPANY, "nowhere.csv"], "there is no file or folder nowhere.csv"),
-        (["--company", COMPANY, "notes.txt"], "its name must end in .csv or"),
+        (["--company", COMPANY, "notes.txt"], "Name a file that ends in .csv, "),
         (["--company", COMPANY, "/dev/null"], "is not a file"),
         (["--company", "17", "itemsExt.csv"], "'17' is not a company's id"),
         (["--company", COMPANY[:-1] + "f", "itemsExt.csv"], "there is no company"),

@@ -224,8 +224,8 @@ def test_only_the_named_companies_are_renewed(ready: Command, service_over: Serv
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ([], "name the companies to renew by their ids, or all of them by --all"),
-        ([COMPANY, "--all"], "name the companies to renew by their ids, or all of them by --all"),
+        ([], "either ids or --all"),
+        ([COMPANY, "--all"], "either ids or --all"),
         (["17"], "'17' is not a company's id"),
         ([COMPANY, UNKNOWN], f"there is no company {UNKNOWN}"),
     ],

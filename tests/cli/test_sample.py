@@ -9,7 +9,7 @@ from comptoir.samples import SampleSize, sample_company
 from support.command import Command
 
 
-def test_a_sample_fills_every_kind_that_it_has_a_table_of(
+def test_a_sample_fills_every_entity_set_that_has_a_table(
     sample: tuple[Command, str], tmp_path: Path
 ) -> None:
     command, company_id = sample

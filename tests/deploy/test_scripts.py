@@ -14,7 +14,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import load_settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from deploy.compose import FOLDER, compose
 from support.effort import go_without
 from support.postgres import LOOPBACK, ROLE, Postgres, free_port, open_folder
@@ -111,10 +111,13 @@ def test_the_standby_follows_the_primary(primary: Postgres) -> None:
         copy = f"postgresql://{WHO}@{LOOPBACK}:{port}/{ROLE}"
         found = until(lambda: asked(copy, "SELECT pg_is_in_recovery()"), "a standby that answers")
         assert found == [(True,)]
-        primary.administer("CREATE TABLE told AS SELECT 1 AS number", database=ROLE)
-        primary.administer(f"GRANT SELECT ON told TO {ROLE}", database=ROLE)
-        told = until(lambda: asked(copy, "SELECT number FROM told"), "a standby that follows")
-        assert told == [(1,)]
+        # one transaction, so that the standby never shows the table without the privilege
+        primary.administer(
+            f"CREATE TABLE copied AS SELECT 1 AS number; GRANT SELECT ON copied TO {ROLE}",
+            database=ROLE,
+        )
+        copied = until(lambda: asked(copy, "SELECT number FROM copied"), "a standby that follows")
+        assert copied == [(1,)]
     slots = "SELECT slot_name, active FROM pg_replication_slots"
     assert primary.asked(slots)[0][0] == "standby"
 

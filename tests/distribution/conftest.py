@@ -4,7 +4,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from support.postgres import Databases
 from support.shards import shard
 

@@ -1,11 +1,18 @@
-"""The sessions in the pages do what the pages promise, on a service as `make serve` runs it."""
+"""The sessions in the pages print what the pages show, on a service as `make serve` runs it.
+
+The how-tos share the service of a test process, in any order. A page neither needs nor disturbs
+what another one creates.
+"""
 
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,104 +24,111 @@ from support.programs import needed
 HOW_TOS = [
     DOCS / link
     for link in links(DOCS / "README.md")
-    # that one runs on a server of its own
+    # that page has a test with a PostgreSQL server
     if link.startswith("how-to/") and link != "how-to/postgresql.md" and steps(DOCS / link)
 ]
-"""The how-tos that have sessions, as the index lists them."""
+"""The how-tos with sessions, in the order of the index."""
 FIRST_STEPS = [ROOT / "README.md", DOCS / "tutorial.md"]
-"""These work on the one sample company, in this order."""
+"""These pages use the sample company, in this order."""
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
 START_SECONDS = 60
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with the service in `.venv`, as `make install` leaves it."""
-    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1])
-    return tmp_path
+@dataclass(frozen=True)
+class Service:
+    """A quickstart: its folder, with the service in `.venv` as `make install` leaves it."""
+
+    folder: Path
+    base_url: str
+
+    def companies(self) -> list[tuple[str, str]]:
+        """The names and ids of the companies."""
+        with closing(sqlite3.connect(self.folder / "data" / "comptoir.db")) as database:
+            return sorted(database.execute("SELECT name, company_id FROM companies"))
+
+    def files(self) -> set[str]:
+        """The files in the data folder, except those that SQLite and the service write."""
+        data = (self.folder / "data").rglob("*")
+        found = [each.relative_to(self.folder).as_posix() for each in data]
+        return {each for each in found if "comptoir.db-" not in each and "watermarks." not in each}
 
 
-@pytest.fixture
-def base_url(folder: Path) -> Iterator[str]:
-    """The base URL of what `make serve` runs, on a free port."""
+@contextmanager
+def serving(folder: Path) -> Iterator[Service]:
+    """What `make serve` runs, on a free port."""
+    (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
     command = [".venv/bin/comptoir", "serve", "--quickstart", "--port", "0"]
     with (
         (folder / "greeting").open("w") as greeting,
-        subprocess.Popen(command, cwd=folder, stdout=greeting, env=_environment()) as serving,
+        subprocess.Popen(command, cwd=folder, stdout=greeting, env=_environment()) as process,
     ):
         try:
-            yield _address(folder / "greeting", serving)
+            yield Service(folder, _address(folder / "greeting", process))
         finally:
-            serving.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The service that the how-tos of this test process share."""
+    with serving(tmp_path_factory.mktemp("serve")) as service:
+        yield service
 
 
 def _environment(**more: str) -> dict[str, str]:
-    """The environment without settings of whoever runs the suite."""
+    """The environment without the settings of the person who runs the suite."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COMPTOIR_")}
     return {**kept, "COMPTOIR_LOG_LEVEL": "warning", **more}
 
 
-def _address(greeting: Path, serving: subprocess.Popen[bytes]) -> str:
+def _address(greeting: Path, process: subprocess.Popen[bytes]) -> str:
     for _ in range(START_SECONDS * 10):
         found = re.search(r"http://\S+/api\b", greeting.read_text())
         if found:
             return found[0]
         try:
-            serving.wait(0.1)
+            process.wait(0.1)
         except subprocess.TimeoutExpired:
             continue
         break
     pytest.fail(f"the service did not start: {greeting.read_text()}")
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
+def test_a_how_to_prints_what_it_shows_and_cleans_up(service: Service, page: Path) -> None:
+    files, companies = service.files(), service.companies()
+    assert_session(page, service)
+    assert sorted(service.files() ^ files) == []
+    assert service.companies() == companies
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("backwards", [False, True] if IN_CI else [False])
-def test_the_sessions_do_what_their_pages_promise_in_any_order(
-    folder: Path, base_url: str, backwards: bool
-) -> None:
-    """On one service: a page neither needs nor disturbs what another one has made."""
-    broken = []
-    sample = _companies(folder)
-    how_tos = HOW_TOS[::-1] if backwards else HOW_TOS
-    for page in [*how_tos, *FIRST_STEPS]:
-        before = _files(folder)
-        broken += _broken(page, folder, base_url)
-        if page in how_tos:
-            left = sorted(_files(folder) ^ before)
-            left += sorted(set(_companies(folder)) ^ set(sample))
-            broken += [f"{page.name} does not clean up {each}" for each in left]
-    assert not broken, "\n".join(broken)
-    assert _companies(folder) == sample
-    assert len(sample) == 1
+@pytest.mark.parametrize("before", [[], HOW_TOS[::-1]] if IN_CI else [[]], ids=len)
+def test_the_first_steps_print_what_they_show(tmp_path: Path, before: list[Path]) -> None:
+    """With CI=true also after all how-tos, in reverse order."""
+    with serving(tmp_path) as service:
+        for page in [*before, *FIRST_STEPS]:
+            assert_session(page, service)
+        assert len(service.companies()) == 1
 
 
-def _companies(folder: Path) -> list[str]:
-    """The names and ids of the companies in the service's database."""
-    command = [".venv/bin/comptoir", "company", "list"]
-    return subprocess.check_output(command, cwd=folder, env=_environment(), text=True).splitlines()
-
-
-def _files(folder: Path) -> set[str]:
-    """The files in the data folder, except those that SQLite and the service write."""
-    found = [each.relative_to(folder).as_posix() for each in (folder / "data").rglob("*")]
-    return {each for each in found if "comptoir.db-" not in each and "watermarks." not in each}
-
-
-def _broken(page: Path, folder: Path, base_url: str) -> list[str]:
-    """What a session does otherwise than its page promises."""
+def assert_session(page: Path, service: Service) -> None:
+    """Run the session of a page, and fail with the differences between the page and its output."""
     session = steps(page)
     for program, package in PROGRAMS.items():
         if any(re.search(rf"\b{program} ", step.commands) for step in session):
             needed(program, package)
-    printed = run(session, folder, _environment(BASE=base_url))
+    printed = run(session, service.folder, _environment(BASE=service.base_url))
     assert len(printed) == len(session)
-    return [
-        _told(page, step, text)
+    found = [
+        _difference(page, step, text)
         for step, text in zip(session, printed, strict=True)
         if not keeps_promise("" if step.promised is None else step.promised, text)
     ]
+    assert not found, "\n".join(found)
 
 
-def _told(page: Path, step: Step, printed: str) -> str:
+def _difference(page: Path, step: Step, printed: str) -> str:
     place = f"{page.relative_to(ROOT)}:{step.line}"
-    return f"{place}:\n{step.commands}promises:\n{step.promised or ''}\nand prints:\n{printed}"
+    return f"{place}:\n{step.commands}shows:\n{step.promised or ''}\nand prints:\n{printed}"

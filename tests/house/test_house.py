@@ -16,8 +16,8 @@ NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycach
 
 # "module:function" or "module", and why it has to be. An entry that nothing needs fails too.
 BLIND_EXCEPTS: Mapping[str, str] = {
-    "comptoir.http.batch.run:Run._awaited": "what was done before it must be answered all the same",
-    "comptoir.http.edge:Edge._interface": "whatever fails, the client gets an error body",
+    "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
+    "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
     "comptoir.store.postgres.writer:PostgresWriter._commit": "else its writes wait for ever",
     "comptoir.store.postgres.writer:Transactions._transaction": "its fault goes to a waiter",
     "comptoir.store.sqlite.writer:SqliteWriter._commit": "else all later writes wait for ever",
@@ -26,14 +26,15 @@ BLIND_EXCEPTS: Mapping[str, str] = {
 LATE_IMPORTS: Mapping[str, str] = {
     "comptoir.catalog:_declared": "a kind is found by its file",
     "comptoir.cli.help:LateCommand.imported": "a command imports its subcommand alone",
-    "comptoir.cli.serve:_sample_company": "only a quickstart makes a sample company",
-    "comptoir.cli.serve:_serve": "only a quickstart prints what to paste",
+    "comptoir.cli.runner:progress_bar": "only a terminal shows progress",
+    "comptoir.cli.serve:_sample_company": "only a quickstart creates a sample company",
+    "comptoir.cli.serve:_serve": "only a quickstart prints commands to try",
     "comptoir.cli.token:token": "only a token for a company needs the store",
     "comptoir.app:open_store": "asyncpg is for PostgreSQL alone",
     "comptoir.transfer.files:read_parquet": "Parquet is optional",
-    "comptoir.store.migrate:check_replica": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migrate:make_ready": "asyncpg is for PostgreSQL alone",
-    "comptoir.store.migrate:migrate": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:check_replica": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:make_ready": "asyncpg is for PostgreSQL alone",
+    "comptoir.store.migration:migrate": "asyncpg is for PostgreSQL alone",
     "comptoir.store.postgres.migration:_Migration.run": "a current schema does without Alembic",
     "comptoir.store.sqlite.migrating:migrate_file": "a current schema does without Alembic",
 }
@@ -117,9 +118,9 @@ def test_no_test_folder_is_a_package(repository_files: list[str]) -> None:
 
 def test_an_allowed_place_that_nothing_needs_is_reported() -> None:
     with pytest.raises(AssertionError, match="no longer needs"):
-        assert_none([], {"comptoir.http.edge:answer": "a 500 is an answer too"})
+        assert_none([], {"comptoir.http.api:respond": "a 500 is an answer too"})
 
 
 def test_an_allowed_place_is_not_reported() -> None:
-    found = Violation("edge.py", 1, "comptoir.http.edge:answer", "catches every exception")
+    found = Violation("api.py", 1, "comptoir.http.api:respond", "catches every exception")
     assert_none([found], {found.place: "a 500 is an answer too"})

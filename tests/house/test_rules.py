@@ -29,17 +29,17 @@ def long_function(lines: int) -> str:
         ("sql/read.py", "from ..response import body"),
         ("response/body.py", "from comptoir.sql import read"),
         ("store/sqlite.py", "from comptoir.service import read"),
-        ("service.py", "from comptoir.http.edge import App"),
+        ("service.py", "from comptoir.http.api import Api"),
         ("service/reads.py", "from comptoir.transfer.load import Loader"),
         ("transfer/load.py", "from comptoir.service import Service"),
-        ("transfer/load.py", "from comptoir.http.edge import Edge"),
-        ("http/edge.py", "from comptoir.app import build"),
+        ("transfer/load.py", "from comptoir.http.api import Api"),
+        ("http/api.py", "from comptoir.app import build"),
         ("app.py", "from comptoir.cli import main"),
         ("plan/bind.py", "from comptoir.newcomer import x"),
         ("request/path.py", "from comptoir.edm import Model"),
         ("metadata/csdl.py", "from comptoir.catalog import MODEL"),
         ("metadata/csdl.py", "from comptoir.auth import keys"),
-        ("http/edge.py", "from comptoir.catalog import MODEL"),
+        ("http/api.py", "from comptoir.catalog import MODEL"),
         ("plan/bind.py", "import comptoir.catalog.contact"),
         ("plan/bind.py", "import sqlalchemy as sa"),
         ("edm/types.py", "from sqlalchemy.types import Text"),
@@ -64,10 +64,10 @@ def test_an_import_upward_or_aside_is_found(path: str, text: str) -> None:
         ("sql/read.py", "import sqlalchemy\nfrom comptoir.plan import ReadPlan"),
         ("store/migrations/env.py", "from alembic import context\nfrom comptoir.sql import table"),
         ("transfer/load.py", "from comptoir.store.store import Store"),
-        ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import edge"),
+        ("app.py", "from comptoir.catalog import MODEL\nfrom comptoir.http import api"),
         ("cli/serve.py", "from comptoir.app import build\nfrom comptoir.catalog import MODEL"),
         ("__main__.py", "from comptoir.cli import main"),
-        ("http/edge.py", "from http import HTTPStatus\nimport http.client"),
+        ("http/api.py", "from http import HTTPStatus\nimport http.client"),
     ],
 )
 def test_an_import_downward_passes(path: str, text: str) -> None:
@@ -168,9 +168,9 @@ def test_a_generated_migration_may_be_long() -> None:
 
 def test_a_blind_except_is_placed_by_its_innermost_function() -> None:
     body = "        try:\n            pass\n        except:\n            pass"
-    text = f"class Edge:\n    def answer(self):\n{body}"
-    (found,) = rules.blind_excepts(module("http/edge.py", text))
-    assert found.place == "comptoir.http.edge:Edge.answer"
+    text = f"class Api:\n    def respond(self):\n{body}"
+    (found,) = rules.blind_excepts(module("http/api.py", text))
+    assert found.place == "comptoir.http.api:Api.respond"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from postgres.following import Followed, Pair
 from support.postgres import Databases, Postgres
 from support.service import Service

@@ -8,7 +8,7 @@ import httpx
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from support.client import record
 from support.companies import Company
 from support.postgres import Postgres

@@ -2,7 +2,7 @@
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from postgres.conftest import Served, migrated
 from support.client import record, tag_of
 from support.pgbouncer import pooled

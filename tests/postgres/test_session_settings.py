@@ -5,7 +5,7 @@ import asyncio
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.transfer.snapshot import open_snapshot
 from postgres.conftest import Served, migrated
 from support.client import record

@@ -16,9 +16,9 @@ from comptoir.store.postgres.connection import Connection
 from comptoir.store.postgres.store import Statistics
 from comptoir.store.store import MANY_ROWS
 from comptoir.store.text_index import MANY_UNITS, BackgroundIndexing
-from comptoir.transfer.copy import Copier
+from comptoir.transfer.copy import Copy
+from comptoir.transfer.files import TableSource
 from comptoir.transfer.load import Loader
-from comptoir.transfer.source import TableSource
 from postgres.conftest import Served, migrated
 from support.companies import Company
 from support.databases import FreshDatabase
@@ -158,7 +158,7 @@ def test_what_was_copied_is_known(
             loader = Loader(source, stored, lambda *_: None)
             table = TableSource("agents", ("code",), rows)
             await loader.load(table, MODEL.by_name[AGENTS], keep_good=False)
-            await Copier(MODEL, source, target, lambda *_: None).copy(stored, anew=False)
+            await Copy(MODEL, source, target, stored, lambda *_: None).run(anew=False)
         finally:
             await source.close()
             await target.close()

@@ -1,5 +1,6 @@
 """Functions that take long: stopped in time, and stopped when their client disconnects."""
 
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from support.waiting import until
 LONG_TEXTS = "ItemProductTextLongContentsExt"
 KEY = "11111111-1111-4111-8111-111111111111"
 HOSTILE = "[ab]*a" + "[ab]{50}" * 7 + "c"
-"""Almost each character of a text of a and b leads to a set of places that is new."""
+"""A pattern for which almost every character of a text of a and b leads to a new state."""
 
 
 def start(fresh: FreshDatabase, folder: Path, scan_seconds: float) -> Server:
@@ -32,24 +33,20 @@ def start(fresh: FreshDatabase, folder: Path, scan_seconds: float) -> Server:
     return Server(settings, folder)
 
 
-def noise(length: int) -> str:
+def random_text(length: int) -> str:
     """A text of a and b without a period."""
-    state, signs = 1, []
-    for _ in range(length):
-        state = state * 1_103_515_245 + 12_345 & 0x7FFFFFFF
-        signs.append("ab"[state >> 16 & 1])
-    return "".join(signs)
+    return random.Random(1).randbytes(length).translate(b"ab" * 128).decode()
 
 
-def stocked(server: Server, length: int) -> Company:
-    """A company with one long text."""
+def company_with_a_long_text(server: Server) -> Company:
     company = server.new_company()
-    company.load(LONG_TEXTS, {"systemId": KEY, "languageCode": "DEU", "base64Text": noise(length)})
+    text = random_text(LENGTH)
+    company.load(LONG_TEXTS, {"systemId": KEY, "languageCode": "DEU", "base64Text": text})
     return company
 
 
 def chained(calls: int) -> str:
-    """A chain of functions none of which takes long by itself."""
+    """Nested calls, each of which is quick."""
     return "tolower(toupper(" * calls + "base64Text" + "))" * calls + " eq 'x'"
 
 
@@ -81,7 +78,7 @@ def patient(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[Server]:
 
 
 def test_functions_that_take_too_long_are_503(slow: str, hurried: Server) -> None:
-    company = stocked(hurried, LENGTH)
+    company = company_with_a_long_text(hurried)
     began = time.monotonic()
 
     for query in ({"$filter": slow}, {"$filter": slow, "$count": "true"}, {"$orderby": slow}):
@@ -94,14 +91,14 @@ def test_functions_that_take_too_long_are_503(slow: str, hurried: Server) -> Non
 
 
 def test_functions_are_stopped_when_their_client_disconnects(slow: str, patient: Server) -> None:
-    """The only place for long reads is free again, and the log has 499."""
-    company = stocked(patient, LENGTH)
+    """The only scanning thread is free again, and the log has 499."""
+    company = company_with_a_long_text(patient)
     path = company.root.removeprefix(patient.origin.root)
     query = company.build("GET", LONG_TEXTS, {"$filter": slow}).url.query.decode()
     given = {"Authorization": f"Bearer {company.token}"}
     with patient.connect() as connection:
         send(connection, head("GET", f"{path}/{LONG_TEXTS}?{query}", given))
-        # the request has come when one that came later has its answer
+        # the request has arrived when a later one has its response
         assert company.get("contactsExt").status_code == 200
 
     until(lambda: b'"status":499' in patient.log.read_bytes() or None, "a request with 499")

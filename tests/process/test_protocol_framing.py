@@ -4,7 +4,7 @@ from socket import MSG_PEEK, socket
 
 import pytest
 
-from comptoir.http.server import MOST_PIPELINED
+from comptoir.http.protocol import MAX_PIPELINED
 from support.client import record
 from support.companies import Company
 from support.refusals import refusal
@@ -59,12 +59,12 @@ def test_requests_that_wait_on_a_connection_are_bounded(server: Server, company:
     """Each takes memory, whether or not it has a token."""
     with server.connect() as connection:
         send(connection, listing(server, company))
-        send(connection, head("GET", "/healthz", {}) * (MOST_PIPELINED + 500))
+        send(connection, head("GET", "/healthz", {}) * (MAX_PIPELINED + 500))
         first, *others, last = read_answers(connection)
 
     assert first.status_code == 200
     assert {answer.content for answer in others} == {b"ok\n"}
-    assert len(others) <= MOST_PIPELINED
+    assert len(others) <= MAX_PIPELINED
     refusal(last, "Application_TooManyRequests")
     assert last.headers["connection"] == "close"
 
@@ -215,12 +215,12 @@ def test_an_offer_of_another_protocol_is_ignored(
 
 def test_many_offers_at_once(server: Server) -> None:
     offer = OFFERS["HTTP/2, as curl offers it"]
-    many = head("GET", "/healthz", offer) * (MOST_PIPELINED - 1)
+    many = head("GET", "/healthz", offer) * (MAX_PIPELINED - 1)
     with server.connect() as connection:
         send(connection, many + head("GET", "/healthz", {"Connection": "close"}))
         answers = read_answers(connection)
 
-    assert [answer.content for answer in answers] == [b"ok\n"] * MOST_PIPELINED
+    assert [answer.content for answer in answers] == [b"ok\n"] * MAX_PIPELINED
 
 
 def test_a_request_after_an_offer_is_refused_by_its_own_fault(server: Server) -> None:

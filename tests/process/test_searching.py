@@ -1,4 +1,4 @@
-"""The search index while processes write, catch up at the same time, and are killed."""
+"""The text index while processes write, catch up at the same time, and are killed."""
 
 import signal
 from collections.abc import Iterable

@@ -4,12 +4,14 @@ import re
 from collections import Counter
 from uuid import UUID
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.samples.values import Dice, Form, guid
+from support.effort import examples
 
 
+@settings(max_examples=examples(100))
 @given(st.integers(), st.text(), st.integers(0, 10**9), st.integers(1, 2**48))
 def test_values_are_below_their_limit_and_repeatable(
     seed: int, kind: str, position: int, limit: int

@@ -7,9 +7,9 @@ from sqlalchemy import create_engine
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
+from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import Revisions, revisions, state_of
-from comptoir.store.upgrading import alembic_config
 from support.databases import in_database
 
 ROUTINES = ("0004", "bcafb2e8471b7553f229c14e4d1fe6cf4f43291274d9a7f5dd2bcffc983b1df4")

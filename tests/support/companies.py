@@ -16,8 +16,7 @@ from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
-from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
-from comptoir.transfer.rows import LoadRows, bind_columns
+from comptoir.transfer.load_rows import LoadPlan, LoadRows, bind_columns, rows_done, write_rows
 from support.client import Client
 
 T = TypeVar("T")
@@ -75,11 +74,11 @@ class CompanyAdmin:
         return self.wait(self._store.changes(company, 0, 1_000_000))
 
     def catch_up(self, company: StoredCompany, resource: str) -> None:
-        """Bring the search index of a set up to date."""
+        """Bring the text index of a set up to date."""
         self.wait(self._store.catch_up(company, self._model.by_name[resource]))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
-        """How many changes the search index of a set is behind."""
+        """How many changes the text index of a set is behind."""
         return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
 
     def close(self) -> None:

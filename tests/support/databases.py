@@ -19,11 +19,11 @@ from sqlalchemy import Connection, text
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.store.postgres.migration import opened
+from comptoir.store.revisions import declared_schema, is_declared
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.upgrading import locked
-from comptoir.store.upgrading import declared_schema, is_declared
 from comptoir.store.urls import is_postgres
 from support.postgres import Databases
 

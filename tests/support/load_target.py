@@ -15,8 +15,8 @@ from comptoir.edm.types import Stored
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
+from comptoir.transfer.files import FileSource
 from comptoir.transfer.load import Loader, LoadReport
-from comptoir.transfer.source import FileSource
 
 T = TypeVar("T")
 Record = dict[str, Stored]

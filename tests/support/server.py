@@ -15,14 +15,19 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from comptoir.config import Settings, environment_name
+from comptoir.cli.serve import as_environment
+from comptoir.config import Settings
 from support.client import Client
 from support.companies import Company, CompanyAdmin
 from support.processes import Process
 from support.sockets import http_client
 from support.tokens import Tokens
+from support.waiting import until
 
 START_SECONDS = 30
+STOP_OVERRUN = "timeout graceful shutdown exceeded"
+"""Logged when a stop cancels the requests that `stop_seconds` were not enough for."""
+
 STOP_SECONDS = 10
 """Within this a stop must have ended, whatever was under way."""
 
@@ -120,6 +125,10 @@ class Server:
         """Send SIGTERM, as service managers do."""
         self._process.send_signal(signal.SIGTERM)
 
+    def wait_for_log(self, text: str) -> None:
+        """Return once the log contains a text."""
+        until(lambda: True if text in self.log.read_text() else None, f"{text!r} in the log")
+
     def wait(self) -> int:
         """The exit status, once the process has ended by itself."""
         status = self._process.wait(STOP_SECONDS)
@@ -155,17 +164,4 @@ class Server:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    names = (
-        "database",
-        "read_database",
-        "keys",
-        "workers",
-        "stop_seconds",
-        "request_seconds",
-        "stall_seconds",
-        "scan_seconds",
-        "scan_threads",
-        "database_connections",
-    )
-    given = {environment_name(name): str(getattr(settings, name)) for name in names}
-    return {**os.environ, **given}
+    return {**os.environ, **as_environment(settings)}

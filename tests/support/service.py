@@ -9,7 +9,7 @@ from typing import Self
 
 import httpx
 
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
@@ -36,7 +36,7 @@ class Service:
         self.settings = replace(plain, **given)  # type: ignore[arg-type]
         self.tokens = Tokens(self.settings)
         self._runner = asyncio.Runner()
-        self._application = Application(self.settings, model)
+        self._application = application(self.settings, model)
         self._runner.run(self._application.start())
         self._http = httpx.AsyncClient(transport=httpx.ASGITransport(self._application))
         self.admin = CompanyAdmin(self.settings, self._runner, model)

@@ -11,7 +11,7 @@ import pytest
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError, Refusal
-from comptoir.store.migrate import migrate
+from comptoir.store.migration import migrate
 from comptoir.store.store import SLICE_ROWS
 from conftest import stock
 from support.command import Command
@@ -91,7 +91,7 @@ def test_the_id_of_an_unfinished_company_is_taken(pair: TwoDatabases, company: C
 
 
 def test_of_two_copies_at_once_the_later_one_goes_on(pair: TwoDatabases, company: Company) -> None:
-    with pytest.raises(OperatorError, match=r"another run continues this copy of the company"):
+    with pytest.raises(OperatorError, match="another command copies the company"):
         pair.during(company, "copying contactsExt", lambda: pair.overtake(company))
     pair.assert_same(company)
 

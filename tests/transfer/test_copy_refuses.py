@@ -50,7 +50,10 @@ def test_a_copy_that_differs_is_not_seen_and_mended_anew(
     for _ in range(2):
         fault = pair.fault(company)
         assert f"the company {company.id} differs between the target and the source" in fault
-        assert f"{place}. It is not visible there; --anew drops it" in fault
+        assert (
+            f"{place}. It is not visible in the target. Drop it and start again with --anew."
+            in fault
+        )
         assert not pair.is_seen(company)
 
     assert f"{len(SAMPLES) + 1} records; equal" in pair.copied(company, "--anew")
@@ -79,7 +82,7 @@ def test_a_complete_copy_that_was_tampered_with_is_told(
 
     fault = pair.fault(company)
 
-    assert f"in customersExt, the row {CUSTOMER} differs. Name another target." in fault
+    assert f"in customersExt, the row {CUSTOMER} differs. Name another target with --to." in fault
     assert pair.is_seen(company)
     assert "--anew" not in pair.fault(company, "--anew")
 
@@ -112,7 +115,7 @@ def test_another_company_with_the_same_id_is_left_alone(
 
     fault = pair.fault(company)
 
-    assert f"the target has a company {company.id} already" in fault
+    assert f"the target already has a company {company.id}" in fault
     assert pair.there(company).listed("contactsExt") == []
 
 
@@ -149,7 +152,7 @@ def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company:
     pair.stopped_at(company, "dropping customersExt", anew=True)
     assert pair.copied_so_far(company, "customersExt") == 11
 
-    assert "or one that was being dropped" in pair.fault(company)
+    assert "or one that is being dropped" in pair.fault(company)
     assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--anew")
     pair.assert_same(company)
 

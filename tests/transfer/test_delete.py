@@ -16,9 +16,8 @@ from comptoir.app import open_store
 from comptoir.config import Settings
 from comptoir.errors import COMPANY_NOT_FOUND, OperatorError, Refusal
 from comptoir.store import store
-from comptoir.transfer import Progress, delete
-from comptoir.transfer.delete import delete_companies
-from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS
+from comptoir.transfer import Progress, steps
+from comptoir.transfer.steps import DROPPED_DOCUMENTS, DROPPED_ROWS, delete_companies
 from conftest import stock
 from support.backups import FileBackup
 from support.client import Client, page, record
@@ -181,12 +180,12 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each run is interrupted after its first step, until none is left."""
-    for module in (delete, store):
+    for module in (steps, store):
         monkeypatch.setattr(module, "KNOWN_SECONDS", 0.0)
     company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
     before = rows_of(ready.url, kept)
     left = sum(rows_left(ready, company).values())
-    for steps in count(1):
+    for runs in count(1):
         try:
             delete_here(ready, company.id, stop)
         except Stopped:
@@ -199,7 +198,7 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
             assert f"`comptoir company delete {company.id}`" in fault
         else:
             # a step for each kind, and two for the documents
-            assert steps > len(SAMPLES) + 2
+            assert runs > len(SAMPLES) + 2
             break
     assert rows_left(ready, company) == {}
     assert rows_of(ready.url, kept) == before
@@ -318,7 +317,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
     with pytest.raises(Stopped):
         delete_here(there, company.id, stop)
 
-    assert "or one that was being dropped" in pair.fault(company)
+    assert "or one that is being dropped" in pair.fault(company)
     pair.copied(company, "--anew")
     pair.assert_same(company)
 
@@ -375,7 +374,7 @@ def test_a_backup_of_before_is_noticed_when_it_is_restored(ready: Command) -> No
         (["17", "--yes"], "'17' is not a company's id"),
         ([UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
         ([COMPANY, UNKNOWN, "--yes"], f"there is no company {UNKNOWN}"),
-        ([COMPANY], "Give --yes to delete without a question"),
+        ([COMPANY], "Use --yes to delete without a confirmation"),
         ([COMPANY, "--yes", "--database", "sqlite:///none.db"], "there is no database none.db"),
     ],
 )
@@ -414,8 +413,8 @@ def test_a_terminal_asks_for_the_name(ready: Command) -> None:
     """What is asked proves nothing about the database."""
     status, out, err = typed(ready, "test\n", COMPANY)
     assert (status, out) == (1, "")
-    assert f"Delete Test {COMPANY} for good? Type its name" in err
-    assert "comptoir: this is not the name of the company. Nothing was deleted." in err
+    assert f"Delete Test {COMPANY} permanently? Type its name" in err
+    assert "comptoir: this is not the name of the company. Nothing was deleted;" in err
 
     status, out, _ = typed(ready, "Test\nOther\n", COMPANY, OTHER_COMPANY)
     assert status == 0

@@ -75,7 +75,7 @@ def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_a_sample_of_every_kind_comes_back_byte_for_byte(
+def test_a_sample_of_every_entity_type_is_loaded_byte_for_byte(
     sample: tuple[Command, str], tmp_path: Path, form: str
 ) -> None:
     command, company_id = sample
@@ -150,7 +150,7 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     folder.mkdir()
     (folder / "unitsOfMeasureExt.ndjson").write_text("mine", encoding="utf-8")
     fault = ready.fault("dump", "--company", COMPANY, folder)
-    assert "unitsOfMeasureExt.ndjson exists already" in fault
+    assert "unitsOfMeasureExt.ndjson already exists" in fault
     assert [path.name for path in folder.iterdir()] == ["unitsOfMeasureExt.ndjson"]
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
@@ -209,7 +209,7 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--company", COMPANY, "file/out"], "cannot make the folder"),
+        (["--company", COMPANY, "file/out"], "cannot be created"),
         (["--company", COMPANY[:-1] + "f", "out"], "there is no company"),
         (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
     ],

@@ -112,7 +112,10 @@ def test_a_rule_that_is_given_in_part_is_completed_from_the_record(load_target: 
     assert (reasons(report), report.updated) == ([], 2)
     report = load_target.load("itemTranslationsExt.csv", f"id,languageCode\n{ID.format(2)},DEU\n")
     assert reasons(report) == [
-        f"2: itemNo, languageCode, variantCode: has the value of the record {ID.format(3)}."
+        (
+            f"2: itemNo, languageCode, variantCode: has the value of the record {ID.format(3)}. "
+            "Choose another value."
+        )
     ]
 
 

@@ -12,6 +12,7 @@ from support.load_target import LoadTarget, reasons
 
 ID = "00000000-0000-4000-8000-00000000000{}"
 HEAD = "id,number,displayName"
+REPEATS = "repeats line {}. Remove one of the lines."
 GOOD = f"{ID.format(1)},C1,One"
 LONG = "x" * 101
 
@@ -25,7 +26,7 @@ CSV_FAULTS = {
     "repeated column": ("number,name2,number\nC1,x,C2\n", 1, "number: occurs twice"),
     "no key": ("displayName\nOne\n", 1, "no column identifies the records. Add one of: id; num"),
     "blank column name": ("number,\nC1,x\n", 1, ": is not a property"),
-    "semicolons": ("id;number\n1;2\n", 1, "separated by ';', but must be by commas"),
+    "semicolons": ("id;number\n1;2\n", 1, "separated by ';'. Separate them by commas."),
     "empty file": ("", 0, "the file is empty"),
     "only a BOM": ("\ufeff", 0, "the file is empty"),
     "blank first line": ("\nnumber\nC1\n", 1, "the first line is blank"),
@@ -33,13 +34,21 @@ CSV_FAULTS = {
     "too many cells": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,a,b\n", 3, "has 4 cells"),
     "key is no Guid": (f"{HEAD}\n{GOOD}\n17,C2,Two\n", 3, "id: must be a Guid"),
     "key is empty": (f"{HEAD}\n{GOOD}\n,C2,Two\n", 3, "id: must not be empty"),
-    "key twice": (f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n", 3, "id: repeats line 2."),
+    "key twice": (
+        f"{HEAD}\n{GOOD}\n{ID.format(1)},C2,Two\n",
+        3,
+        f"id: {REPEATS.format(2)}",
+    ),
     "key twice in another case": (
         "id\nABCDEF00-0000-4000-8000-000000000000\nabcdef00-0000-4000-8000-000000000000\n",
         3,
-        "id: repeats line 2.",
+        f"id: {REPEATS.format(2)}",
     ),
-    "number twice": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n", 3, "number: repeats line 2."),
+    "number twice": (
+        f"{HEAD}\n{GOOD}\n{ID.format(2)},C1,Two\n",
+        3,
+        f"number: {REPEATS.format(2)}",
+    ),
     "quote not closed": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"Two\nmore\n', 3, "is not CSV"),
     "quote in the middle": (f'{HEAD}\n{GOOD}\n{ID.format(2)},C2,"T"wo\n', 3, "is not CSV"),
     "NUL": (f"{HEAD}\n{GOOD}\n{ID.format(2)},C2,T\0wo\n", 3, "displayName: contains a NUL"),
@@ -106,7 +115,7 @@ def test_the_line_that_is_not_utf8_is_named(load_target: LoadTarget) -> None:
 
 DOCUMENT_FAULTS = {
     "broken line": ('{"number":"C1"}\n{"number":\n{"number":"C3"}\n', 2, "not a JSON object"),
-    "array in a line": ('{"number":"C1"}\n[1]\n', 2, "but this is an array"),
+    "array in a line": ('{"number":"C1"}\n[1]\n', 2, "must be a JSON object, not an array"),
     "null": ('{"number":"C1","name2":null}\n', 1, "name2: must not be null"),
     "number as text": ('{"number":"C1","creditLimit":"1"}\n', 1, "must be a number, not text"),
     "NaN": ('{"number":"C1","creditLimit":NaN}\n', 1, "NaN is not JSON"),
@@ -120,7 +129,11 @@ DOCUMENT_FAULTS = {
     "no name": ('{"number":"C1"}\n{}\n', 2, "no column identifies the records"),
     "half a surrogate pair": ('{"number":"C1","name2":"\\ud800"}\n', 1, "an unpaired surrogate"),
     "only a bad line": ("nonsense\n", 1, "not a JSON object"),
-    "repeats": ('{"number":"C1"}\n{"name2":"x","number":"C1"}\n', 2, "number: repeats line 1."),
+    "repeats": (
+        '{"number":"C1"}\n{"name2":"x","number":"C1"}\n',
+        2,
+        f"number: {REPEATS.format(1)}",
+    ),
     "deep": ("[" * 100_000 + "\n", 1, "not a JSON object"),
     "too many digits": ('{"number":"C1","creditLimit":' + "9" * 5_000 + "}\n", 1, "not a JSON"),
     "empty": ("\n\n", 0, "the file is empty"),
@@ -146,17 +159,17 @@ def test_a_fault_in_ndjson_is_told_and_nothing_is_written(
     [
         ("", "the file is empty"),
         ("  \n", "the file is empty"),
-        ("17", "expected '['"),
-        ('{"value": 17}', "expected '['"),
-        ('{"other": 17}', "expected ','"),
-        ('[{"number":"C1"}', "expected ','"),
-        ('[{"number":"C1"} {"number":"C2"}]', "expected ','"),
+        ("17", "'[' is expected"),
+        ('{"value": 17}', "'[' is expected"),
+        ('{"other": 17}', "',' is expected"),
+        ('[{"number":"C1"}', "',' is expected"),
+        ('[{"number":"C1"} {"number":"C2"}]', "',' is expected"),
         ('[{"number":"C1"}] more', "there is text after the end"),
         ('[{"number":"C1"}]}', "there is text after the end"),
-        ('{"value":[{"number":"C1"}]', "expected '}'"),
+        ('{"value":[{"number":"C1"}]', "'}' is expected"),
         ('[{"number":"C1"},{"number":tru}]', "the record is not JSON"),
         ('[{"number":"C1', "the record is not JSON"),
-        ('[{"number":"C1"}, 17]', "but this is a number"),
+        ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
     ],
 )
 def test_a_fault_in_json_is_told_and_nothing_is_written(
@@ -178,14 +191,18 @@ def test_every_bad_line_is_counted_and_the_first_are_told(load_target: LoadTarge
 def test_a_stored_unique_value_is_not_taken_from_its_record(load_target: LoadTarget) -> None:
     load_target.load("customersExt.csv", f"{HEAD}\n{GOOD}\n")
     report = load_target.load("customersExt.csv", f"{HEAD}\n{ID.format(2)},C1,Two\n")
-    assert reasons(report) == [f"2: number: has the value of the record {ID.format(1)}."]
+    assert reasons(report) == [
+        f"2: number: has the value of the record {ID.format(1)}. Choose another value."
+    ]
     assert [each["displayName"] for each in load_target.records("customersExt")] == ["One"]
 
 
 def test_a_new_record_needs_what_its_kind_requires(load_target: LoadTarget) -> None:
     assert load_target.load("contactsExt.csv", "number,displayName\nK1,One\n").inserted == 1
     report = load_target.load("contactsExt.csv", "number,city\nK1,Bonn\nK2,Köln\n")
-    assert reasons(report) == ["3: displayName: is not in the file, but a new record needs it."]
+    assert reasons(report) == [
+        "3: displayName: is not in the file, but a new record needs it. Add the column."
+    ]
     assert load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n").updated == 1
 
 
@@ -196,7 +213,7 @@ def test_what_is_required_is_not_empty(load_target: LoadTarget) -> None:
 
 def test_new_records_do_not_share_the_defaults_of_a_unique_rule(load_target: LoadTarget) -> None:
     report = load_target.load("itemAttributeValuesExt.csv", f"id\n{ID.format(1)}\n{ID.format(2)}\n")
-    assert reasons(report)[0] == "3: itemNo, attributeName: repeats line 2."
+    assert reasons(report)[0] == f"3: itemNo, attributeName: {REPEATS.format(2)}"
 
 
 def test_keep_good_writes_the_rest(load_target: LoadTarget) -> None:

@@ -14,7 +14,7 @@ from comptoir.config import Settings
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.store import Store
 from comptoir.transfer import Progress
-from comptoir.transfer.copy import Copier, CopyReport
+from comptoir.transfer.copy import Copy, CopyReport
 from comptoir.transfer.snapshot import open_snapshot
 from support.command import Command, Result
 from support.companies import Company
@@ -68,8 +68,8 @@ class TwoDatabases:
 
     def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
         """Copy within this process, with somebody who listens."""
-        copier = Copier(MODEL, self._here, self._there, listener)
-        return self._runner.run(copier.copy(company.stored, anew=anew))
+        copy = Copy(MODEL, self._here, self._there, company.stored, listener)
+        return self._runner.run(copy.run(anew=anew))
 
     def stopped_at(
         self, company: Company, stage: str, times: int = 1, *, anew: bool = False
@@ -110,8 +110,8 @@ class TwoDatabases:
         async def work() -> CopyReport:
             source, target = [await opened(each.settings) for each in (self.source, self.target)]
             try:
-                copier = Copier(MODEL, source, target, lambda *_: None)
-                return await copier.copy(company.stored, anew=False)
+                copy = Copy(MODEL, source, target, company.stored, lambda *_: None)
+                return await copy.run(anew=False)
             finally:
                 await source.close()
                 await target.close()

@@ -1,4 +1,4 @@
-"""`comptoir changes`: the change log, a line of JSON per change."""
+"""`comptoir changes`: the change log, one line of JSON for each change."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ import msgspec
 import typer
 
 from comptoir.cli import options
-from comptoir.cli.running import (
+from comptoir.cli.runner import (
     database_settings,
     known_company,
     need_database,
@@ -24,7 +24,7 @@ from comptoir.errors import OperatorError
 from comptoir.store.ledger import Change
 
 POLL_SECONDS = 0.5
-"""How often `--follow` asks for new changes."""
+"""Seconds between two reads of `--follow`."""
 
 _AT_A_TIME = 1_000
 
@@ -39,7 +39,7 @@ def changes(
             min=0,
             metavar="N",
             envvar=environment_name("since"),
-            help="Begin behind the change with this number.",
+            help="Start after the change with this number.",
         ),
     ] = 0,
     follow: Annotated[
@@ -47,16 +47,16 @@ def changes(
         typer.Option(
             "--follow",
             envvar=environment_name("follow"),
-            help="Wait for more changes, until interrupted.",
+            help="Wait for further changes until interrupted.",
         ),
     ] = False,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Print a company's change log as NDJSON: each change once, in the order of the numbers.
+    """Print a company's change log as NDJSON, in the order of the change numbers.
 
-    A change names the record and says what was done to it; it does not tell the record's content.
-    With `--follow`, a renewal of the company ends the command with an error.
+    A change names the record and the operation, not the record's content. With `--follow`, a
+    renewal of the company ends the command with an error.
     """
     settings = database_settings(database, config)
     company_id = options.guid(company)
@@ -64,7 +64,7 @@ def changes(
     try:
         run(lambda: _print_changes(settings, company_id, since, follow=follow))
     except BrokenPipeError:
-        # whoever read has had enough; what is left in the buffer is for nobody
+        # the reader has closed the pipe, so nothing reads the rest of the buffer
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -75,7 +75,8 @@ async def _print_changes(settings: Settings, company_id: str, since: int, *, fol
         if since > last:
             raise OperatorError(
                 f"the change log of the company {company_id} ends at change {last}, before --since "
-                f"{since}: changes were lost, as after a restore. Begin again with --since 0."
+                f"{since}: changes were lost, as after a restore",
+                "Start again with --since 0.",
             )
         with suppress(asyncio.CancelledError):
             while True:
@@ -83,14 +84,15 @@ async def _print_changes(settings: Settings, company_id: str, since: int, *, fol
                 if found:
                     _print(found)
                     since = found[-1].number
-                elif not follow or _nobody_reads():
+                elif not follow or _reader_is_gone():
                     return
                 else:
                     await asyncio.sleep(POLL_SECONDS)
                     if await known_company(store, company_id) != company:
                         raise OperatorError(
                             f"the company {company_id} was renewed, since its database may have "
-                            "lost changes. Begin again with --since 0."
+                            "lost changes",
+                            "Start again with --since 0.",
                         )
 
 
@@ -108,8 +110,8 @@ def _print(found: Sequence[Change]) -> None:
         sys.stdout.buffer.flush()
 
 
-def _nobody_reads() -> bool:
-    """Whether the other end of the pipe is closed, which else only the next line would find out."""
+def _reader_is_gone() -> bool:
+    """Whether the other end of the pipe is closed, before a write would fail."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -1,4 +1,4 @@
-"""`comptoir company`: make, list and delete companies, and renew them after a restore."""
+"""`comptoir company`: create, list and delete companies; renew them after a restore."""
 
 import asyncio
 import sys
@@ -11,13 +11,13 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.help import Command, Group
-from comptoir.cli.report import bar
-from comptoir.cli.running import (
+from comptoir.cli.runner import (
     database_settings,
     known_company,
     need_database,
     no_company,
     opened,
+    progress_bar,
     run,
 )
 from comptoir.config import Settings
@@ -36,16 +36,16 @@ from comptoir.plan.read import (
     list_pipeline,
 )
 from comptoir.plan.target import COMPANIES
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 from comptoir.store.store import KNOWN_SECONDS, Store
-from comptoir.transfer.delete import deletable, delete_companies, is_unfinished
+from comptoir.transfer.steps import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000
-"""How many companies are asked for at a time."""
+"""The most companies that are read at a time."""
 
 app = typer.Typer(
     name="company",
-    help="Make, list, renew and delete companies. Every record belongs to one.",
+    help="Create, list, renew and delete companies. Every record belongs to one.",
     cls=Group,
     rich_markup_mode=None,
     add_completion=False,
@@ -58,14 +58,12 @@ def create(
     *,
     company_id: Annotated[
         str | None,
-        typer.Option(
-            "--id", metavar="GUID", help="The company's id; a new one is made by default."
-        ),
+        typer.Option("--id", metavar="GUID", help="The company's id; by default, a new one."),
     ] = None,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a company, and print its id on a line of its own. Makes a new database as well."""
+    """Create a company and print its id on the last line. Creates the database if missing."""
     settings = database_settings(database, config)
     checked_name(name)
     wanted = options.guid(company_id) if company_id is not None else str(uuid4())
@@ -76,7 +74,7 @@ def create(
 
 @app.command("list", cls=Command)
 def list_companies(*, database: options.Database = None, config: options.Config = None) -> None:
-    """List the companies by name, one a line, each with its id last."""
+    """List the companies by name, one on each line, with the id at the end."""
     settings = database_settings(database, config)
     need_database(settings)
     for name, company_id in run(lambda: _listed(settings)):
@@ -101,14 +99,17 @@ def renew(
 ) -> None:
     """Invalidate the entity tags, delta links and Consistency-Tokens of companies.
 
-    Run it first thing after a backup was restored, and after a standby was promoted that may have
-    lost changes: the numbers of lost changes are given again, and what clients keep of them would
-    match other contents. Records and the change log stay as they are. Services may be running.
+    Run it immediately after you restore a backup, or promote a standby that may have lost changes.
+    The numbers of lost changes are used again, so entity tags that clients have from them would
+    match other contents. Records and the change log do not change. Services may be running.
     """
     settings = database_settings(database, config)
     wanted = list(dict.fromkeys([options.guid(each) for each in company_ids or ()]))
     if bool(wanted) == every:
-        raise OperatorError("name the companies to renew by their ids, or all of them by --all.")
+        raise OperatorError(
+            "a renewal needs either ids or --all",
+            "Name the companies, or use --all for all of them.",
+        )
     need_database(settings)
     run(lambda: _renew(settings, wanted))
 
@@ -124,16 +125,15 @@ def delete(
     *,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="Delete without asking for the companies' names."),
+        typer.Option("--yes", help="Delete without a confirmation."),
     ] = False,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Delete companies with all their records, their change logs and whatever else is theirs.
+    """Delete companies with all their data. Only a backup can restore them.
 
-    A terminal asks for each company's name. Services may be running: clients get 404 before the
-    first record goes. Interrupted, the same command resumes. Nothing brings a company back but a
-    backup.
+    The command asks for each company's name. Services may be running: clients get 404 before the
+    first record is deleted. After an interrupt, the same command resumes.
     """
     settings = database_settings(database, config)
     wanted = list(dict.fromkeys([options.guid(each) for each in company_ids]))
@@ -148,24 +148,26 @@ def delete(
 
 
 def checked_name(name: str) -> None:
-    """Raise `OperatorError` for a name that no company can have."""
+    """Raise `OperatorError` for an invalid company name."""
     try:
         TEXT.from_text(name)
     except ValueFault as fault:
-        raise OperatorError(f"a company's name {fault}") from None
+        raise OperatorError(f"the company's name {fault.problem}", fault.remedy) from None
     if not name.strip() or not name.isprintable():
-        raise OperatorError("a company's name is printable text, and not blank.")
+        raise OperatorError(
+            "the company's name is blank or not printable", "Choose a name of printable characters."
+        )
 
 
 async def new_company(store: Store, company_id: str, name: str) -> KnownCompany:
-    """Make a company; raises `OperatorError` when the id is taken."""
+    """Create a company; raises `OperatorError` if the id is in use."""
     if await store.company(company_id) is not None:
-        raise OperatorError(f"there is a company {company_id} already. Choose another id.")
+        raise OperatorError(f"there already is a company {company_id}", "Choose another id.")
     return await store.create_company(company_id, name)
 
 
 async def company_named(store: Store, name: str) -> KnownCompany | None:
-    """The first company with a name, None when there is none."""
+    """The first company with a name, None if there is none."""
     named = Where(Comparison("eq", Field("name"), Slot(0)), (name,))
     entity_set = MODEL.by_name[COMPANIES]
     pipeline, values = list_pipeline(entity_set, where=named)
@@ -204,15 +206,15 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
         for company_id in wanted or names:
             number = await store.renew(company_id)
             typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
-        # from then on, no service reads by the incarnations of before
+        # after this time, no service uses the earlier incarnations
         await asyncio.sleep(KNOWN_SECONDS)
 
 
 async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]:
-    """The names of companies by id, without those whose deletion is to be resumed.
+    """The names of companies by id, except those whose deletion is unfinished.
 
-    Raises `OperatorError` for an id of no company, unless it is of one that an interrupted command
-    has deleted already.
+    Raises `OperatorError` for an unknown id, unless an interrupted command has already deleted a
+    part of the companies.
     """
     async with opened(settings) as store:
         missing = [each for each in wanted if not await deletable(store, each)]
@@ -222,24 +224,26 @@ async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]
 
 
 def _confirm(company_id: str, name: str | None) -> None:
-    """Have a company's name typed, or its id where its own row is gone; raises `OperatorError`."""
+    """Ask for a company's name, or its id if its row is gone; raises `OperatorError`."""
     if not sys.stdin.isatty():
         raise OperatorError(
-            "without a terminal nobody can confirm the deletion. Give --yes to delete without a "
-            "question."
+            "a deletion can be confirmed only in a terminal",
+            "Use --yes to delete without a confirmation.",
         )
     expected, what = (company_id, "id") if name is None else (name, "name")
     state = ", whose deletion or copy is unfinished," if name is None else ""
-    question = f"Delete {name or ''} {company_id}{state} for good? Type its {what}"
+    question = f"Delete {name or ''} {company_id}{state} permanently? Type its {what}"
     typer.echo(f"{' '.join(question.split())}: ", nl=False, err=True)
     if sys.stdin.readline().strip() != expected.strip():
-        raise OperatorError(f"this is not the {what} of the company. Nothing was deleted.")
+        raise OperatorError(
+            f"this is not the {what} of the company", "Nothing was deleted; run the command again."
+        )
 
 
 async def _delete(settings: Settings, wanted: Sequence[str]) -> None:
     async with opened(settings) as store:
-        with bar("companies") as listener:
-            await delete_companies(store, wanted, listener)
+        with progress_bar("companies") as progress:
+            await delete_companies(store, wanted, progress)
 
 
 async def _listed(settings: Settings) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Commands whose help fits the terminal: its lines wrap between words, at any width."""
+"""Commands whose help fits the terminal: lines wrap between words at any width."""
 
 import gc
 import shutil
@@ -21,17 +21,17 @@ USAGE_ERROR = 2
 """The exit status after a call without a subcommand."""
 
 _TWO_COLUMNS = 72
-"""The least width for a description to be beside what it describes."""
+"""The smallest width with a term and its description side by side."""
 
 _USAGE_ROOM = 20
-"""The least room for the arguments on the line that names the command."""
+"""The smallest space for the arguments on the line of the command."""
 
 _Rows = Sequence[tuple[str, str]]
 _Parsed = tuple[str | None, TyperCommand | TyperGroup | None, list[str]]
 
 
 class _Page:
-    """A help text; it never cuts a word: a longer one has a line to itself."""
+    """A help text; a word that is longer than a line is not cut."""
 
     def __init__(self) -> None:
         self._width = min(shutil.get_terminal_size().columns, WIDEST)
@@ -41,7 +41,7 @@ class _Page:
         return "\n".join(line.rstrip() for line in self._lines)
 
     def usage(self, path: str, arguments: str) -> None:
-        """Add the line that shows how the command is called."""
+        """Add the usage line."""
         start = f"Usage: {path} "
         if self._width >= len(start) + _USAGE_ROOM:
             first, indent = start, " " * len(start)
@@ -149,9 +149,9 @@ class Group(TyperGroup):
 
 
 class _Option(TyperOption):
-    """An option that takes texts and numbers as they are.
+    """An option that converts texts and numbers itself.
 
-    `typer` has pydantic convert every value, and an import of that costs as much as all of `typer`.
+    `typer` converts every value by pydantic, whose import costs as much as that of `typer`.
     """
 
     @override
@@ -175,7 +175,7 @@ def _is_number(value: object) -> TypeGuard[str]:
 
 
 class LateCommand(Command):
-    """The name of a command and its line of help; the command is imported when it is called.
+    """The name of a command and its line of help; a call imports the command.
 
     `target` names a function or a group of `typer` as `package.module:name`.
     """
@@ -200,7 +200,7 @@ def summary(command: object) -> str:
 
 
 def _started(command: TyperCommand | TyperGroup, context: typer.Context) -> _Page:
-    """The help text of a command, up to its options."""
+    """The help text of a command, up to and including its options."""
     page = _Page()
     page.usage(context.command_path, " ".join(command.collect_usage_pieces(context)))
     page.text(command.help or "")
@@ -216,7 +216,7 @@ def _started(command: TyperCommand | TyperGroup, context: typer.Context) -> _Pag
 
 
 def built(app: typer.Typer) -> TyperCommand | TyperGroup:
-    """The command that `typer` makes of a declaration, with options that are quick to parse."""
+    """The command of a declaration, with options that `_Option` parses."""
     command = _known(get_command(app))
     _quicken(command)
     return command
@@ -243,16 +243,16 @@ def _imported(command: object) -> TyperCommand | TyperGroup:
 
 
 def _known(command: object) -> TyperCommand | TyperGroup:
-    """A command by the types that `typer` exports; its signatures name their private base."""
+    """A command by its exported type; the signatures of `typer` name a private base class."""
     if not isinstance(command, TyperCommand | TyperGroup):
-        raise TypeError(f"typer made a {type(command).__name__}, not a command")
+        raise TypeError(f"typer returned a {type(command).__name__}, not a command")
     return command
 
 
 def _context(context: object) -> typer.Context:
-    """A context by the type that `typer` exports; its signatures name its private base."""
+    """A context by its exported type; the signatures of `typer` name a private base class."""
     if not isinstance(context, typer.Context):
-        raise TypeError(f"typer made a {type(context).__name__}, not a context")
+        raise TypeError(f"typer returned a {type(context).__name__}, not a context")
     return context
 
 

@@ -1,6 +1,6 @@
-"""Interrupts: they end the process at once while it imports modules, and the command after that.
+"""Interrupts: they end the process at once during its imports, and the command afterwards.
 
-An exception can come up within any import, and end in a traceback.
+An exception during an import could end in a traceback.
 """
 
 import os
@@ -9,8 +9,8 @@ import sys
 from types import FrameType
 
 
-class Interrupted(Exception):  # noqa: N818 - a request of the user's, not an error
-    """A signal asked the command to end; the message is for the user."""
+class Interrupted(Exception):  # noqa: N818 - a request of the user, not an error
+    """A signal has ended the command; the message is for the user."""
 
     def __init__(self, number: int, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The `comptoir` command: its subcommands, and the one line that says what went wrong."""
+"""The `comptoir` command: its subcommands, and errors in one line."""
 
 import os
 import signal
@@ -14,51 +14,51 @@ from comptoir.cli.interrupt import Interrupted
 from comptoir.errors import OperatorError, Refusal
 
 INTERRUPTED = 128 + signal.SIGINT
-"""The status after an interrupt, as shells have it."""
+"""The exit status after an interrupt, as in shells."""
 
 SUBCOMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("comptoir.cli.serve:serve", "Serve the interface."),
+    "serve": ("comptoir.cli.serve:serve", "Serve the API."),
     "migrate": (
         "comptoir.cli.migrate:migrate",
-        "Bring a database to the current schema, and make it when it is not there.",
+        "Bring a database to the current schema, and create it if missing.",
     ),
     "load": (
-        "comptoir.cli.load:load",
-        "Load files into a company: each is checked whole, then written.",
+        "comptoir.cli.transfer:load",
+        "Load files into a company. Each file is checked completely before it is written.",
     ),
     "dump": (
-        "comptoir.cli.dump:dump",
-        "Write a company's records to files, one per kind and named after it.",
+        "comptoir.cli.transfer:dump",
+        "Write a company's records to files, one for each entity set and named after it.",
     ),
     "copy": (
-        "comptoir.cli.copy:copy",
-        "Copy companies to another database: records with their ids and tags, and the change log.",
+        "comptoir.cli.transfer:copy",
+        "Copy companies to another database, with ids, entity tags and the change log.",
     ),
     "changes": (
         "comptoir.cli.changes:changes",
-        "Print a company's change log as NDJSON: each change once, in the order of the numbers.",
+        "Print a company's change log as NDJSON, in the order of the change numbers.",
     ),
     "token": (
         "comptoir.cli.token:token",
-        "Issue a bearer token, and print it as the last line.",
+        "Issue a bearer token, and print it on the last line.",
     ),
     "sample": (
         "comptoir.cli.sample:sample",
-        "Make a sample company, and print its id last. Makes a new database as well.",
+        "Create a sample company and print its id at the end. Creates the database if missing.",
     ),
     "company": (
         "comptoir.cli.company:app",
-        "Make, list, renew and delete companies. Every record belongs to one.",
+        "Create, list, renew and delete companies. Every record belongs to one.",
     ),
 }
-"""For each subcommand the function or group that it is, and the first paragraph of its help.
+"""Each subcommand's function or group, and the first paragraph of its help.
 
-Help and completion list the subcommands from this table, without importing them.
+Help and completion list the subcommands from this table without importing them.
 """
 
 _app = typer.Typer(
     name="comptoir",
-    help="A self-hosted service for the business records of an ERP.",
+    help="A self-hosted OData v4 API for business records.",
     cls=Group,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -80,21 +80,21 @@ def root(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """A self-hosted service for the business records of an ERP."""
+    """A self-hosted OData v4 API for business records."""
 
 
 def command_line() -> Group:
-    """The command with its subcommands, none of which is imported yet."""
+    """The command with its subcommands, which are not imported yet."""
     group = built(_app)
     if not isinstance(group, Group):
-        raise TypeError("typer made a command without subcommands")
+        raise TypeError("typer returned a command without subcommands")
     for name, (target, line) in SUBCOMMANDS.items():
         group.add_command(LateCommand(name, target, line))
     return group
 
 
 def main() -> None:
-    """Run the command; exits with a status that is not 0 after an error in one line."""
+    """Run the command; an error is one line, and a nonzero exit status."""
     try:
         status = command_line()(prog_name="comptoir", standalone_mode=False)
         if status == INTERRUPTED:
@@ -102,20 +102,20 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except typer.TyperException as fault:
-        status = _said(f"{' '.join(fault.format_message().split())} Try --help.")
+        status = _failed(f"{' '.join(fault.format_message().split())} Try --help.")
     except (OperatorError, Refusal) as fault:
-        status = _said(" ".join(str(fault).split()))
+        status = _failed(" ".join(str(fault).split()))
     except Interrupted as end:
-        status = _said(str(end), 128 + end.number)
+        status = _failed(str(end), 128 + end.number)
     except (typer.Abort, KeyboardInterrupt):
-        status = _said("interrupted.", INTERRUPTED)
+        status = _failed("interrupted.", INTERRUPTED)
     except BrokenPipeError:
-        # the reader of the output is gone, and so is the reader of an error
+        # the reader of the output has closed the pipe, and would not see an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     sys.exit(status)
 
 
-def _said(fault: str, status: int = 1) -> int:
+def _failed(fault: str, status: int = 1) -> int:
     sys.stderr.write(f"comptoir: {fault}\n")
     return status

@@ -8,14 +8,14 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
-from comptoir.cli.running import database_settings
+from comptoir.cli.runner import database_settings
 from comptoir.config import environment_name
-from comptoir.store.migrate import migrate as bring_up_to_date
+from comptoir.store.migration import migrate as bring_up_to_date
 from comptoir.store.urls import shown
 
 
 class Cluster(StrEnum):
-    """What tables can be distributed over."""
+    """The cluster systems that tables can be distributed over."""
 
     CITUS = "citus"
 
@@ -27,15 +27,15 @@ def migrate(
         typer.Option(
             "--distribute",
             envvar=environment_name("distribute"),
-            help="Distribute the tables by company over a cluster of Citus. Safe to repeat.",
+            help="Distribute the tables by company over a Citus cluster. Can be repeated.",
         ),
     ] = None,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Bring a database to the current schema, and make it when it is not there.
+    """Bring a database to the current schema, and create it if missing.
 
-    Safe to repeat: a database that is up to date stays as it is.
+    Does nothing if the database is up to date.
     """
     settings = database_settings(database, config)
     tell = partial(typer.echo, err=True)

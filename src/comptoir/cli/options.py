@@ -1,4 +1,4 @@
-"""Options that commands share; settings take help, variable and default from their declaration."""
+"""Options that commands share; those of settings follow from the settings' declarations."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ from typer.models import OptionInfo
 from comptoir.config import HELP, Settings, environment_name
 from comptoir.edm.types import is_guid
 from comptoir.errors import OperatorError
+from comptoir.messages import quoted
 
 
 def _option(setting: str) -> OptionInfo:
@@ -32,7 +33,7 @@ Config = Annotated[
     str | None,
     typer.Option(
         "--config",
-        help=f"A TOML file with a line per setting. (env {environment_name('config')})",
+        help=f"A TOML file with a line for each setting. (env {environment_name('config')})",
         show_default=False,
     ),
 ]
@@ -48,9 +49,9 @@ Company = Annotated[
 
 
 def guid(text: str) -> str:
-    """A Guid in lower case; raises `OperatorError` for another text."""
+    """A company id in lower case; raises `OperatorError` if it is not a Guid."""
     if not is_guid(text):
         raise OperatorError(
-            f"{text[:60]!r} is not a company's id. `comptoir company list` prints the ids."
+            f"{quoted(text)} is not a company's id", "Find the ids with `comptoir company list`."
         )
     return text.lower()

@@ -1,4 +1,4 @@
-"""`comptoir serve --quickstart`: a sample company, and what to paste once the service answers."""
+"""`comptoir serve --quickstart`: a sample company, and commands to try the service with."""
 
 import shlex
 import socket
@@ -14,7 +14,7 @@ import typer
 from comptoir.auth import Scope, token_issuer
 from comptoir.catalog import MODEL
 from comptoir.cli.company import company_named
-from comptoir.cli.running import opened, run
+from comptoir.cli.runner import opened, run, warn
 from comptoir.cli.sample import SAMPLE_NAME, fill
 from comptoir.config import Settings
 from comptoir.plan.read import Bounds, CountPlan, all_records
@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 60
 
 
 class Contact(msgspec.Struct):
-    """What the commands to paste need of a contact."""
+    """The properties of a contact that the printed commands use."""
 
     id: str
     tag: str = msgspec.field(name="@odata.etag")
@@ -37,7 +37,7 @@ class _Contacts(msgspec.Struct):
 
 
 def sample_company_id(settings: Settings) -> str:
-    """The id of the sample company in an up-to-date database; it is made on first use."""
+    """The id of the sample company in an up-to-date database; creates it on first use."""
     return run(lambda: _find_or_fill(settings), resumes=True)
 
 
@@ -45,9 +45,9 @@ async def _find_or_fill(settings: Settings) -> str:
     async with opened(settings) as store:
         company = await company_named(store, SAMPLE_NAME)
         if company is None:
-            typer.echo(f"Making the company {SAMPLE_NAME}, on first use.")
+            typer.echo(f"Creating the company {SAMPLE_NAME}, on first use.")
             company = await store.create_company(str(uuid4()), SAMPLE_NAME)
-        # what is filled last tells whether filling was interrupted; it then goes on
+        # the last table is empty if the load was interrupted, which then resumes
         last = CountPlan(all_records(MODEL.by_name[_LAST_FILLED]), Bounds(company))
         if not await store.count(last):
             await fill(store, company, SampleSize.SMALL)
@@ -55,7 +55,7 @@ async def _find_or_fill(settings: Settings) -> str:
 
 
 def announce(settings: Settings, listener: socket.socket, company_id: str) -> None:
-    """Print what to paste, as soon as the service behind the socket answers."""
+    """Print commands to try, as soon as the service on the socket responds."""
     address = listener.getsockname()
     token = token_issuer(settings).issue(
         "quickstart", (Scope.RECORDS_READ, Scope.RECORDS_WRITE), [company_id], _TOKEN_LIVES
@@ -74,7 +74,7 @@ def _reachable(host: str) -> str:
 
 def _announce(settings: Settings, host: str, port: int, company_id: str, token: str) -> None:
     contacts = f"/companies({company_id})/contactsExt"
-    # the socket listens already: the answer comes when the service has started
+    # the socket already listens: the response comes when the service has started
     connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
     try:
         connection.request(
@@ -84,7 +84,7 @@ def _announce(settings: Settings, host: str, port: int, company_id: str, token: 
         )
         found = msgspec.json.decode(connection.getresponse().read(), type=_Contacts)
     except (OSError, HTTPException, msgspec.DecodeError) as fault:
-        typer.echo(f"the service does not answer as it should: {fault}.", err=True)
+        warn(f"the service does not respond: {fault}. See its log.")
         return
     finally:
         connection.close()
@@ -99,7 +99,7 @@ def _announce(settings: Settings, host: str, port: int, company_id: str, token: 
 
 
 def commands(contact: Contact) -> str:
-    """Commands for the shell that read a contact, and update it if it still has its tag."""
+    """Shell commands that read a contact, and update it if it still has its entity tag."""
     if_match = shlex.quote(f"If-Match: {contact.tag}")
     return rf"""CONTACT="$BASE/companies($COMPANY)/contactsExt({contact.id})"
 curl -sS -w '\n' -H "$AUTH" "$CONTACT"

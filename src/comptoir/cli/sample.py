@@ -1,4 +1,4 @@
-"""`comptoir sample`: make a believable company, and fill it by the way that loading writes."""
+"""`comptoir sample`: create a realistic company by loading generated records."""
 
 from typing import Annotated
 from uuid import uuid4
@@ -8,19 +8,19 @@ import typer
 from comptoir.catalog import MODEL
 from comptoir.cli import options
 from comptoir.cli.company import checked_name, new_company
-from comptoir.cli.report import progress
-from comptoir.cli.running import database_settings, opened, run
+from comptoir.cli.runner import database_settings, opened, run
+from comptoir.cli.transfer import load_progress
 from comptoir.config import Settings, environment_name
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError
 from comptoir.samples import SampleSize, sample_company
-from comptoir.store.migrate import make_ready
+from comptoir.store.migration import make_ready
 from comptoir.store.store import Store
+from comptoir.transfer.files import TableSource
 from comptoir.transfer.load import Loader
-from comptoir.transfer.source import TableSource
 
 SAMPLE_NAME = "Comptoir Sample"
-"""What a sample company is called by default."""
+"""The default name of a sample company."""
 
 
 def sample(
@@ -30,7 +30,7 @@ def sample(
         typer.Option(
             "--company-name",
             envvar=environment_name("company_name"),
-            help="What the company is called.",
+            help="The company's name.",
         ),
     ] = SAMPLE_NAME,
     size: Annotated[
@@ -38,7 +38,7 @@ def sample(
         typer.Option(
             "--size",
             envvar=environment_name("size"),
-            help="Hundreds of records, hundreds of thousands, or millions.",
+            help="small: hundreds of records; medium: hundreds of thousands; large: millions.",
         ),
     ] = SampleSize.SMALL,
     seed: Annotated[
@@ -53,7 +53,7 @@ def sample(
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Make a sample company, and print its id last. Makes a new database as well."""
+    """Create a sample company and print its id at the end. Creates the database if missing."""
     settings = database_settings(database, config)
     checked_name(company_name)
     make_ready(settings, MODEL)
@@ -69,17 +69,18 @@ async def _sample(settings: Settings, name: str, size: SampleSize, seed: int) ->
 
 
 async def fill(store: Store, company: Company, size: SampleSize, seed: int = 1) -> None:
-    """Load every table of a sample into a company; what is in it already stays as it is."""
+    """Load all tables of a sample into a company; records that are equal are left unchanged."""
     for table in sample_company(size, seed):
         identity = f"sample {size} {seed} {table.entity_set}"
         source = TableSource(identity, table.columns, table.rows)
         entity_set = MODEL.by_name[table.entity_set]
-        with progress(table.entity_set) as listener:
-            report = await Loader(store, company, listener).load(
+        with load_progress(table.entity_set) as progress:
+            report = await Loader(store, company, progress).load(
                 source, entity_set, keep_good=False
             )
         if not report.written:
+            fault = report.faults[0]
             raise OperatorError(
-                f"{table.entity_set} of the sample was refused: line {report.faults[0].line}: "
-                f"{report.faults[0].column}: {report.faults[0].reason}"
+                f"the sample's {table.entity_set} cannot be loaded: line {fault.line}: "
+                f"{fault.column}: {fault.reason}"
             )

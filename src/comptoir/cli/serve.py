@@ -1,4 +1,4 @@
-"""`comptoir serve`: listen, bring the database up to date, serve until asked to stop."""
+"""`comptoir serve`: listen, bring the database up to date, serve until a stop."""
 
 import ipaddress
 import os
@@ -12,11 +12,10 @@ from typing import Annotated
 
 import typer
 
-from comptoir.app import Application
+from comptoir.app import application
 from comptoir.catalog import MODEL
-from comptoir.cli import options
-from comptoir.cli import running as work
-from comptoir.cli.messages import warn
+from comptoir.cli import options, runner
+from comptoir.cli.runner import warn
 from comptoir.config import Settings, environment_name, load_settings
 from comptoir.edm.model import Company
 from comptoir.errors import OperatorError, Refusal, UnreachableError
@@ -24,11 +23,11 @@ from comptoir.http.descriptors import shortage
 from comptoir.http.log import set_up_logging
 from comptoir.http.metrics import MULTIPROCESS_FOLDER
 from comptoir.http.server import bind, run
-from comptoir.store.migrate import check_not_older, check_replica, make_ready
+from comptoir.store.migration import check_not_older, check_replica, make_ready
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import Watermark, WatermarkFile
 
-_UNKNOWN = "Whether the database lacks changes that it had is not known."
+_UNKNOWN = "Whether the database has lost changes was not checked."
 
 
 def serve(  # noqa: PLR0913 - an option each
@@ -48,14 +47,14 @@ def serve(  # noqa: PLR0913 - an option each
         typer.Option(
             "--quickstart",
             envvar=environment_name("quickstart"),
-            help="Make a sample company on first use, and print what to paste.",
+            help="Create a sample company on first use, and print commands to try.",
         ),
     ] = False,
     config: options.Config = None,
 ) -> None:
-    """Serve the interface.
+    """Serve the API.
 
-    A new embedded database is created and brought up to date by itself.
+    Creates an SQLite database if missing, and brings it up to date.
     """
     settings = load_settings(
         {
@@ -81,7 +80,7 @@ def serve(  # noqa: PLR0913 - an option each
         too_few = shortage(settings, on_postgres=is_postgres(settings.database))
         if too_few is not None:
             warn(too_few)
-        # an interrupt asks for the stop that has just happened
+        # the server has stopped because of this interrupt
         with suppress(KeyboardInterrupt):
             _serve(settings, listener, company_id)
 
@@ -93,50 +92,50 @@ def _sample_company(settings: Settings) -> str:
 
 
 def _make_ready(settings: Settings, *, needed: bool) -> None:
-    """Have the schema checked; a server that is not up yet is waited for, unless it is needed."""
+    """Check the schema; if the database server is down, start without it unless `needed`."""
     try:
         check_replica(settings)
     except UnreachableError as fault:
-        warn(f"{fault} Until then all reads go to the primary.")
+        warn(f"{fault} Until then, all reads go to the primary.")
     try:
         make_ready(settings, MODEL, warn)
     except UnreachableError as fault:
         if needed:
             raise
-        warn(f"{fault} Serving starts when it is there.")
+        warn(f"{fault} Serving starts when it can be reached.")
     else:
         _refuse_older(settings)
 
 
 def _refuse_older(settings: Settings) -> None:
-    """Raise `OperatorError` when the database lacks changes that were acknowledged."""
+    """Raise `OperatorError` if the database has lost acknowledged changes."""
     try:
-        marks = WatermarkFile(Path(settings.keys)).read()
+        watermarks = WatermarkFile(Path(settings.keys)).read()
     except OperatorError as fault:
         warn(f"{fault} {_UNKNOWN}")
         return
-    if marks:
-        work.run(lambda: _check_marks(settings, marks))
+    if watermarks:
+        runner.run(lambda: _check_watermarks(settings, watermarks))
 
 
-async def _check_marks(settings: Settings, marks: Mapping[Company, Watermark]) -> None:
-    async with work.opened(settings) as store:
+async def _check_watermarks(settings: Settings, watermarks: Mapping[Company, Watermark]) -> None:
+    async with runner.opened(settings) as store:
         try:
-            await check_not_older(store, marks)
+            await check_not_older(store, watermarks)
         except Refusal as refusal:
-            # a service starts without its database as well
+            # a service also starts while its database is down
             warn(f"{refusal} {_UNKNOWN}")
 
 
 def _serve(settings: Settings, listener: socket.socket, company_id: str | None) -> None:
-    application = Application(settings)
+    app = application(settings)
     typer.echo(f"Serving {settings.base_url}")
     if company_id is not None:
         from comptoir.cli.quickstart import announce  # noqa: PLC0415 - brings mimesis
 
         announce(settings, listener, company_id)
     if settings.workers == 1:
-        run(application, settings, listener)
+        run(app, settings, listener)
         return
     with tempfile.TemporaryDirectory(prefix="comptoir-metrics-") as folder:
         os.environ[MULTIPROCESS_FOLDER] = folder
@@ -145,7 +144,7 @@ def _serve(settings: Settings, listener: socket.socket, company_id: str | None) 
 
 
 def as_environment(settings: Settings) -> Mapping[str, str]:
-    """The environment from which another process reads the same settings."""
+    """The environment variables from which another process reads the same settings."""
     return {
         environment_name(each.name): str(getattr(settings, each.name)) for each in fields(settings)
     }
@@ -161,8 +160,8 @@ def _warn_beyond_loopback(settings: Settings) -> None:
     if beyond and not settings.public_url.startswith("https://"):
         typer.secho(
             f"WARNING: {settings.host} can be reached from other machines, and tokens and records "
-            "travel unencrypted. Put a proxy with TLS in front and name it with --public-url "
-            "https://…, or listen on 127.0.0.1.",
+            "are sent unencrypted. Use a proxy with TLS and set --public-url https://…, or listen "
+            "on 127.0.0.1.",
             fg=typer.colors.RED,
             bold=True,
             err=True,

@@ -10,6 +10,7 @@ from comptoir.auth import Scope, scope_names, token_issuer
 from comptoir.cli import options
 from comptoir.config import environment_name, load_settings
 from comptoir.errors import OperatorError
+from comptoir.messages import quoted
 
 _TTL = re.compile(r"(\d{1,9})([smhd])", re.ASCII)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -23,7 +24,7 @@ def token(
         typer.Option(
             "--scope",
             envvar=environment_name("scope"),
-            help=f"What the token allows, separated by blanks: {', '.join(Scope)}.",
+            help=f"The scopes of the token, separated by spaces: {', '.join(Scope)}.",
         ),
     ] = "records.read records.write",
     company: Annotated[
@@ -32,7 +33,7 @@ def token(
             "--company",
             metavar="GUID",
             envvar=environment_name("company"),
-            help="A company that the token reaches; may be given again; by default every company.",
+            help="A company that the token can access. May be repeated; by default, all companies.",
             show_default=False,
         ),
     ] = None,
@@ -41,7 +42,7 @@ def token(
         typer.Option(
             "--ttl",
             envvar=environment_name("ttl"),
-            help="How long the token is valid: a number and s, m, h or d, such as 90s or 30d.",
+            help="The lifetime of the token: a number and s, m, h or d, such as 90s or 30d.",
         ),
     ] = "1h",
     subject: Annotated[
@@ -50,16 +51,16 @@ def token(
             "--subject",
             metavar="NAME",
             envvar=environment_name("subject"),
-            help="Who the token speaks for; the change log and the request log name it.",
+            help="The owner of the token, for the change log and the request log.",
         ),
     ] = "comptoir token",
     keys: options.Keys = None,
     database: options.Database = None,
     config: options.Config = None,
 ) -> None:
-    """Issue a bearer token, and print it as the last line.
+    """Issue a bearer token, and print it on the last line.
 
-    It is signed with the service's own key, which is made on first use.
+    The token is signed with the service's own key, which is created on first use.
     """
     settings = load_settings({"keys": keys, "database": database, "config": config})
     scopes = parse_scopes(scope)
@@ -67,28 +68,30 @@ def token(
     lifetime = parse_ttl(ttl)
     typer.echo(token_issuer(settings).issue(subject, scopes, companies, lifetime))
     if companies:
-        from comptoir.cli.running import run, warn_of_missing  # noqa: PLC0415 - brings SQLAlchemy
+        from comptoir.cli.runner import run, warn_of_missing  # noqa: PLC0415 - brings SQLAlchemy
 
-        # the token may be meant for a company that is created later
+        # the company may be created later
         run(lambda: warn_of_missing(settings, companies))
 
 
 def parse_scopes(text: str) -> list[Scope]:
-    """Scopes from their names; raises `OperatorError` for an unknown one, and for none."""
+    """Scopes from their names; raises `OperatorError` for an unknown one, or if there is none."""
     names = set(scope_names(text))
     for name in sorted(names):
         if name not in set(Scope):
-            raise OperatorError(f"{name[:60]!r} is no scope. There are: {_SCOPES}.")
+            raise OperatorError(
+                f"invalid --scope {quoted(name)}", f"Use one or more of: {_SCOPES}."
+            )
     if not names:
-        raise OperatorError(f"a token needs a scope. There are: {_SCOPES}.")
+        raise OperatorError("a token needs a scope", f"Use some of: {_SCOPES}.")
     return [each for each in Scope if each in names]
 
 
 def parse_ttl(text: str) -> timedelta:
-    """A lifetime such as 90s, 15m, 1h or 30d; raises `OperatorError` for another text."""
+    """A lifetime such as 90s, 15m, 1h or 30d; raises `OperatorError` if it is invalid."""
     match = _TTL.fullmatch(text)
     if match is None or not int(match[1]):
         raise OperatorError(
-            f"{text[:60]!r} is no lifetime. Give a number and s, m, h or d, such as 90s, 15m, 1h."
+            f"invalid --ttl {quoted(text)}", "Use a number and s, m, h or d, such as 90s, 15m, 1h."
         )
     return timedelta(**{_UNITS[match[2]]: int(match[1])})

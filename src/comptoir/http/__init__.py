@@ -1,1 +1,1 @@
-"""The ASGI edge: from bytes on a connection to requests and back; health, metrics, the log."""
+"""HTTP: from bytes on a connection to requests and back; health, metrics, the log."""

@@ -1,7 +1,7 @@
-"""Requests by scripts of other sites (Fetch Standard, section 3.2: the CORS protocol).
+"""Requests by scripts of other sites: the CORS protocol (Fetch Standard, 3.2).
 
-Answers never allow credentials: a script has a bearer token or gets nothing, so no cookie of a
-user's browser can be abused, and even `*` gives away nothing by itself.
+Responses never allow credentials: a script needs a bearer token, so it cannot abuse a cookie of a
+user's browser, and the origin `*` alone gives no access.
 """
 
 from typing import Self
@@ -15,9 +15,9 @@ from comptoir.response.response import Header, Response
 ANY = "*"
 METHODS = b"GET, HEAD, POST, PATCH, PUT, DELETE"
 MAX_AGE_SECONDS = 7_200
-"""How long a browser may remember a preflight; none remembers longer."""
+"""Seconds for which a browser may cache a preflight; no browser allows more."""
 
-SENT = frozenset(
+ALLOWED_HEADERS = frozenset(
     {
         b"accept",
         b"accept-charset",
@@ -57,17 +57,19 @@ SENT = frozenset(
         b"x-requested-with",
     }
 )
-"""The headers that a script may send: those that the service heeds and those that libraries add."""
+"""Headers that a script may send: those that the service reads, and those that libraries add."""
 
-_READ = (
-    b"Consistency-Token, ETag, Location, OData-EntityId, OData-Version, Preference-Applied, "
-    b"Repeatability-Result, Retry-After, WWW-Authenticate, X-Request-Id"
+_EXPOSED: Header = (
+    b"access-control-expose-headers",
+    (
+        b"Consistency-Token, ETag, Location, OData-EntityId, OData-Version, Preference-Applied, "
+        b"Repeatability-Result, Retry-After, WWW-Authenticate, X-Request-Id"
+    ),
 )
-_EXPOSED: Header = (b"access-control-expose-headers", _READ)
 
 
 class Cors:
-    """Tells browsers which sites' scripts may read the answers."""
+    """Tells browsers which sites' scripts may read the responses."""
 
     def __init__(self, origins: frozenset[str]) -> None:
         self._any = ANY in origins
@@ -75,30 +77,30 @@ class Cors:
 
     @classmethod
     def of(cls, settings: Settings) -> Self | None:
-        """By the settings; None when no other site's scripts are let in."""
+        """The protocol by the settings; None if no other site is allowed."""
         origins = settings.origins
         return cls(origins) if origins else None
 
     def preflight(self, scope: Scope) -> Response | None:
-        """The answer to a browser that asks before it lets a script send; None for all others."""
+        """The response to a preflight request of an allowed origin; None for other requests."""
         if scope["method"] != "OPTIONS":
             return None
         headers = combined(scope["headers"])
         origin = headers.get(b"origin")
         if b"access-control-request-method" not in headers or not self._allows(origin):
             return None
-        asked = headers.get(b"access-control-request-headers", b"").lower().split(b",")
-        allowed = b", ".join(sorted(SENT.intersection(each.strip() for each in asked)))
-        given: list[Header] = [
+        requested = headers.get(b"access-control-request-headers", b"").lower().split(b",")
+        allowed = b", ".join(sorted(ALLOWED_HEADERS.intersection(map(bytes.strip, requested))))
+        added: list[Header] = [
             (b"access-control-allow-methods", METHODS),
             (b"access-control-max-age", b"%d" % MAX_AGE_SECONDS),
         ]
         if allowed:
-            given.append((b"access-control-allow-headers", allowed))
-        return Response(204, given)
+            added.append((b"access-control-allow-headers", allowed))
+        return Response(204, added)
 
     def headers(self, scope: Scope) -> list[Header]:
-        """What is added to every answer, refusals included: else a browser hides why."""
+        """Headers for every response; a browser hides even an error without them."""
         if self._any:
             return [(b"access-control-allow-origin", b"*"), _EXPOSED]
         varies: Header = (b"vary", b"Origin")

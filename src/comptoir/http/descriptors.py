@@ -1,4 +1,4 @@
-"""File descriptors: how many a process may need, and what to say when none is left."""
+"""File descriptors: how many a process may need, and a warning if none is left."""
 
 import asyncio
 import errno
@@ -11,27 +11,27 @@ from collections.abc import Mapping
 from comptoir.config import Settings
 
 CLIENTS = 1_000
-"""Connections of clients that a process should have room for."""
+"""Client connections that a process should be able to accept."""
 
 _OWN = 50
-"""Descriptors of the interpreter, the event loop, logs and listening sockets, and some spare."""
+"""Descriptors of the interpreter, the event loop, logs and listening sockets, and a reserve."""
 _FILES_OF_SQLITE = 3
-"""Files of a connection: the database, its write-ahead log and the index of that."""
+"""Files of a connection: the database, its write-ahead log and the index of the log."""
 _THREADS_OF_SQLITE = 5
-"""Connections beside those of scans: reads, writes, indexing, and two short-lived ones."""
+"""Connections besides those of scans: reads, writes, indexing, and two temporary ones."""
 _RAISED = (1 << 16, 10_240)
-"""Limits that are asked for, highest first; some systems grant no more than the second."""
+"""Limits to request, highest first; some systems allow only the second."""
 
-_LOOK_SECONDS = 1.0
-_SILENT_SECONDS = 60.0
+_PERIOD_SECONDS = 1.0
+_QUIET_SECONDS = 60.0
 _ACCEPT_FAILED = "socket.accept() out of system resource"
-"""How the event loop of the standard library words it."""
+"""The message of the standard library's event loop."""
 
 _log = logging.getLogger(__name__)
 
 
 def limit() -> int:
-    """How many descriptors this process may have, after it has raised its limit if it can."""
+    """Raise the process's limit on descriptors as far as allowed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _RAISED[0]
@@ -48,7 +48,7 @@ def limit() -> int:
 
 
 def needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
-    """How many descriptors a process may need, by what it needs them for."""
+    """The descriptors that a process may need, by purpose."""
     if on_postgres:
         databases = 2 if settings.read_database else 1
         stored = settings.database_connections * databases
@@ -58,61 +58,61 @@ def needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
 
 
 def shortage(settings: Settings, *, on_postgres: bool) -> str | None:
-    """What to say when the limit is lower than what the settings may need."""
+    """A warning if the limit is lower than what the settings may need."""
     allowed, parts = limit(), needed(settings, on_postgres=on_postgres)
     total = sum(parts.values())
     if allowed >= total:
         return None
     listed = ", ".join(f"{count:,} for {purpose}" for purpose, count in parts.items())
     return (
-        f"a process may open {allowed:,} files, and with these settings may need {total:,} "
-        f"({listed}). Raise the limit: ulimit -n {total}, LimitNOFILE={total} in a systemd unit, "
-        f"or --ulimit nofile={total} in Docker."
+        f"a process may open {allowed:,} files, and may need {total:,} with these settings "
+        f"({listed}). Raise the limit with ulimit -n {total}, LimitNOFILE={total} in a systemd "
+        f"unit, or --ulimit nofile={total} in Docker."
     )
 
 
 class DescriptorWatch:
-    """Logs that connections are not accepted since no descriptor is free, now and then.
+    """Logs, at most once a minute, that connections are not accepted because no descriptor is free.
 
-    uvloop closes such connections without a word, so it is looked for every second.
+    uvloop closes such connections silently, so the watch tries to open a file every second.
     """
 
     def __init__(self) -> None:
-        self._silent_until = 0.0
+        self._quiet_until = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begin, in the running event loop."""
+        """Start, in the running event loop."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._handle)
-        self._look(loop)
+        self._try_open(loop)
 
     def stop(self) -> None:
-        """End."""
+        """Stop."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._timer = loop.call_later(_LOOK_SECONDS, self._look, loop)
+    def _try_open(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(_PERIOD_SECONDS, self._try_open, loop)
         try:
             os.close(os.open(os.devnull, os.O_RDONLY))
         except OSError as fault:
             if fault.errno not in (errno.EMFILE, errno.ENFILE):
                 raise
-            self._say(fault)
+            self._report(fault)
 
     def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         fault = context.get("exception")
         if context.get("message") == _ACCEPT_FAILED and isinstance(fault, OSError):
-            self._say(fault)
+            self._report(fault)
         else:
             loop.default_exception_handler(context)
 
-    def _say(self, fault: OSError) -> None:
+    def _report(self, fault: OSError) -> None:
         now = time.monotonic()
-        if now < self._silent_until:
+        if now < self._quiet_until:
             return
-        self._silent_until = now + _SILENT_SECONDS
+        self._quiet_until = now + _QUIET_SECONDS
         allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         _log.error(
             "new connections are not accepted: %s. This process may open %d files. Raise the "

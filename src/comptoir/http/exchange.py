@@ -1,15 +1,40 @@
-"""One request and its answer, as the log and the metrics know it."""
+"""One HTTP exchange: its identity, its request's URL and body, and headers of its response."""
 
 import itertools
+import re
 import secrets
 from time import perf_counter, time
 
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
-from comptoir.http.coding import IDENTITY
+from comptoir.errors import URI_TOO_LONG
+from comptoir.http.compression import IDENTITY
+from comptoir.http.refusals import body_too_large, coded_body
+from comptoir.refusals import limit_exceeded
+from comptoir.request.headers import Headers
+from comptoir.response.response import Header
+
+NO_STORE: tuple[Header, ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+)
+"""Headers of a response that no cache may store (RFC 9111), the default.
+
+Responses depend on a token, and most change without notice. Without these headers, a cache may
+return a 404 or a deleted record for as long as it guesses.
+"""
+
+REVALIDATE: tuple[Header, ...] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"private, no-cache"),
+    # a record has one tag in all of its formats
+    (b"vary", b"Accept"),
+)
+"""Headers of a response that its client may cache, and reuse while its tag is current."""
 
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)
+_PAGING_TOKEN = re.compile(r"(?:^|&)(?:\$|%24)?(?:skip|delta)token=[^&]*", re.IGNORECASE)
 
 
 def next_id() -> str:
@@ -18,10 +43,10 @@ def next_id() -> str:
 
 
 class Exchange:
-    """What is known of an exchange; its id is in the log and in the answer's `X-Request-Id`.
+    """A request and its response, as the log and the metrics record them.
 
-    `coding` is how the answer's body is coded; `seconds` is how long the exchange took and
-    `ended_at` when it ended (epoch seconds), once it has.
+    `coding` is the content coding of the response. `seconds` is the duration of the exchange, and
+    `ended_at` its end in seconds since 1970; both are set by `end`.
     """
 
     __slots__ = (
@@ -51,6 +76,60 @@ class Exchange:
         self.ended_at = 0.0
 
     def end(self) -> None:
-        """Note that the exchange has ended."""
+        """Record the end of the exchange."""
         self.seconds += perf_counter()
         self.ended_at = time()
+
+
+class ClientDisconnectedError(Exception):
+    """The client closed the connection before it received the response."""
+
+
+async def disconnection(receive: Receive) -> None:
+    """Wait until the client disconnects; drops what remains of the body."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def check_url(path_bytes: int, query: str, limit: int) -> None:
+    """Raise `Refusal` (414) for a URL longer than the limit."""
+    if path_bytes + len(query) <= limit:
+        return
+    # a skip or delta token of the service does not count: it contains values of a record
+    tokens = sum(len(each[0]) for each in _PAGING_TOKEN.finditer(query))
+    if path_bytes + len(query) - tokens > limit:
+        raise limit_exceeded(
+            "The URL",
+            limit,
+            "bytes",
+            "Shorten the filter, or split it over several requests.",
+            error=URI_TOO_LONG,
+        )
+
+
+def check_body_coding(headers: Headers) -> None:
+    """Raise `Refusal` (415) for a body with a content coding."""
+    coding = headers.get(b"content-encoding", b"identity")
+    if coding.strip().lower() not in (b"identity", b""):
+        raise coded_body(coding.decode("latin-1"))
+
+
+async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
+    """Read the body; raises `Refusal` (415, 413) without reading beyond the limit."""
+    check_body_coding(headers)
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared[:18]) > limit:
+        raise body_too_large(limit, is_unread=True)
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnectedError
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise body_too_large(limit, is_unread=True)
+        if not message.get("more_body", False):
+            return part if not parts else b"".join([*parts, part])
+        parts.append(part)

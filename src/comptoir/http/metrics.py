@@ -25,7 +25,7 @@ STORED_AT = "comptoir_last_write_timestamp_seconds"
 FULL_AT = "comptoir_disk_full_timestamp_seconds"
 
 MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that makes the workers of one service count together."""
+"""The environment variable by which the workers of a service share their metrics."""
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
@@ -33,7 +33,7 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 
 class Metrics:
-    """Counts requests by method and status, how long they took, and what replicas answer."""
+    """Counts requests by method and status, measures them, and counts reads by replicas."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -76,22 +76,22 @@ class Metrics:
         )
 
     def watch(self, condition: Condition) -> None:
-        """Show the condition of a store from now on."""
+        """Include the condition of a store."""
         self._condition = condition
 
     def count_replica_read(self, outcome: str) -> None:
-        """Count what becomes of a read that a replica may answer."""
+        """Count the outcome of a read that a replica may serve."""
         self._replica_reads.labels(outcome).inc()
 
     def count(self, exchanges: Iterable[Exchange]) -> None:
-        """Count exchanges that have ended, and note the condition in which they left the store."""
+        """Count exchanges that have ended, and record the condition of the store."""
         if self._condition is not None:
             self._ahead_until.set(self._condition.ahead_until)
             self._stored_at.set(self._condition.stored_at)
             self._full_at.set(self._condition.full_at)
         numbers: dict[tuple[str, int], int] = {}
         for exchange in exchanges:
-            # methods are the client's to invent
+            # a client may send any method
             method = exchange.method if exchange.method in _METHODS else "other"
             key = (method, exchange.status)
             numbers[key] = numbers.get(key, 0) + 1
@@ -100,7 +100,7 @@ class Metrics:
             self._requests.labels(method, str(status)).inc(number)
 
     def exposition(self) -> bytes:
-        """The metrics of this service, of all its workers if it has several."""
+        """The metrics of this service, with those of all of its workers."""
         registry = self._registry
         if MULTIPROCESS_FOLDER in os.environ:
             registry = CollectorRegistry()
@@ -109,10 +109,10 @@ class Metrics:
 
 
 class _Derived(Collector):
-    """What follows from the times that all workers have noted, which no worker has to renew."""
+    """Metrics derived from times that all workers have recorded, when they are read."""
 
-    def __init__(self, noted: CollectorRegistry) -> None:
-        self._noted = noted
+    def __init__(self, recorded: CollectorRegistry) -> None:
+        self._recorded = recorded
 
     @override
     def collect(self) -> Iterable[Metric]:
@@ -129,4 +129,4 @@ class _Derived(Collector):
         )
 
     def _value(self, name: str) -> float:
-        return self._noted.get_sample_value(name) or 0.0
+        return self._recorded.get_sample_value(name) or 0.0

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal
+from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
@@ -16,7 +17,6 @@ from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
 from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
-from comptoir.plan.faults import misused, unsupported
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import (
     Aggregation,
@@ -31,10 +31,10 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.plan.read import Transformation as Step
-from comptoir.plan.searches import bind_search
+from comptoir.plan.search import bind_search
+from comptoir.refusals import limit_exceeded, misused, unsupported
 from comptoir.request.aliases import Aliases, parse_aliases, resolve
 from comptoir.request.apply import (
-    APPLY,
     Aggregate,
     AggregateInto,
     ComputeAlso,
@@ -85,11 +85,11 @@ _FUNCTIONS: Mapping[str, Mapping[types.ExpressionType, AggregateFunction]] = {
 _OF_ANY_TYPE: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
 
 
-def methods_of(held: PrimitiveType) -> tuple[str, ...]:
+def methods_of(edm_type: PrimitiveType) -> tuple[str, ...]:
     """The aggregation methods that accept properties of a type."""
-    if isinstance(held, Text) and held.max_length is None:
+    if isinstance(edm_type, Text) and edm_type.max_length is None:
         return ("countdistinct",)
-    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(held) in types.NUMBERS else _OF_ALL
+    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(edm_type) in types.NUMBERS else _OF_ALL
 
 
 class PipelineBinder:
@@ -117,16 +117,18 @@ class PipelineBinder:
     def bind(self, transformations: Sequence[Transformation]) -> None:
         """Add transformations.
 
-        Raises `Refusal`: 400 with the column of the fault, 501 for what is not supported.
+        Raises `Refusal`: 400 with a column, 501 for valid OData that is not supported.
         """
         for node in transformations:
             self._transformations += 1
             if self._transformations > MOST_TRANSFORMATIONS:
-                raise misused(
-                    self.option,
-                    node.position,
-                    f"there are more than {MOST_TRANSFORMATIONS} transformations. Join filters by "
-                    "`and`, and computations by commas.",
+                raise limit_exceeded(
+                    "The pipeline",
+                    MOST_TRANSFORMATIONS,
+                    "transformations",
+                    "Join filters by and, and computed properties by commas.",
+                    target=self.option,
+                    position=node.position,
                 )
             self._transform(node)
 
@@ -179,7 +181,7 @@ class PipelineBinder:
 
     def _search(self, node: SearchFor) -> None:
         if self._is_aggregated:
-            raise unsupported(self.option, node.position, "searching an aggregated result")
+            raise self._unsupported(node, "A search of an aggregated result")
         self._searches = True
         self._add_filter(bind_search(node.search, self._slots))
 
@@ -202,7 +204,7 @@ class PipelineBinder:
             node = self._resolved(item.expression)
             typed = narrowed(self._binder().value(node))
             if typed.type is types.RECORD:
-                raise unsupported(self.option, node.position, "a record as a computed value")
+                raise self._unsupported(node, "A record as a computed value")
             if typed.type is types.TEXT and names_one(self._unlimited, node):
                 self._unlimited.add(item.alias)
             lengths[item.alias] = self._length(typed.value, item.position)
@@ -217,7 +219,7 @@ class PipelineBinder:
         keys: list[OrderKey] = []
         for item in node.items:
             expression = self._resolved(item.expression)
-            self._refuse_unlimited(expression, "sorting by")
+            self._refuse_unlimited(expression, "Sorting by")
             typed = self._binder().value(expression)
             if typed.type is types.NULL:
                 continue
@@ -259,10 +261,10 @@ class PipelineBinder:
 
     def _key(self, path: Path) -> tuple[str, TypedValue]:
         self._refuse_many(path)
-        self._refuse_unlimited(path, "grouping by")
+        self._refuse_unlimited(path, "Grouping by")
         typed = self._binder().value(path)
         if typed.type is types.RECORD:
-            raise unsupported(self.option, path.position, f"grouping by the record {name_of(path)}")
+            raise self._unsupported(path, f"Grouping by the record {name_of(path)}")
         return "/".join([each for each in path.segments if "." not in each]), typed
 
     def _regroup(self, keys: Mapping[str, TypedValue], node: AggregateInto | None) -> None:
@@ -305,22 +307,22 @@ class PipelineBinder:
         if method == "countdistinct":
             return self._aggregated(item, method, typed.value, COUNT, nullable=False)
         if typed.type is types.RECORD:
-            raise unsupported(
-                APPLY, expression.position, f"{method} of the record {name_of(expression)}"
-            )
+            raise self._unsupported(expression, f"{method} of the record {name_of(expression)}")
         nullable = typed.nullable or not is_grouped
         if method in _OF_NUMBERS:
             if typed.type not in types.NUMBERS:
                 raise misused(
-                    APPLY,
+                    self.option,
                     expression.position,
-                    f"{method} takes numbers, but {name_of(expression)} is {typed.type.expected}.",
+                    f"{method} requires a number, and {name_of(expression)} is "
+                    f"{typed.type.expected}",
+                    "Aggregate a number, or use countdistinct.",
                 )
             result = INT64 if method == "sum" and typed.type is types.WHOLE else DECIMAL
             function = _FUNCTIONS[method][typed.type]
             return self._aggregated(item, function, typed.value, result, nullable=nullable)
         if typed.type is types.TEXT and names_one(self._unlimited, expression):
-            raise unsupported(APPLY, expression.position, f"{method} of {name_of(expression)}")
+            raise self._unsupported(expression, f"{method} of {name_of(expression)}")
         function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
         return self._aggregated(item, function, typed.value, typed.edm_type, nullable=nullable)
 
@@ -345,8 +347,8 @@ class PipelineBinder:
             if navigation is None:
                 break
             if navigation.collection:
-                raise unsupported(
-                    APPLY, node.position, f"the path {name_of(node)} along a relation to many"
+                raise self._unsupported(
+                    node, f"The path {name_of(node)} along navigation to many records"
                 )
 
     def _binder(self) -> Binder:
@@ -374,10 +376,13 @@ class PipelineBinder:
         resolved = resolve(node, self._aliases, limits)
         self._nodes += sum(1 for _ in walk(resolved))
         if self._nodes > limits.nodes:
-            raise misused(
-                self.option,
-                node.position,
-                f"with its aliases replaced, it is larger than {limits.nodes} parts. Write less.",
+            raise limit_exceeded(
+                "The expression with its aliases replaced",
+                limits.nodes,
+                "parts",
+                "Write less at once.",
+                target=self.option,
+                position=node.position,
             )
         return resolved
 
@@ -391,17 +396,20 @@ class PipelineBinder:
             raise self._taken(alias, position)
 
     def _taken(self, alias: str, position: int) -> Refusal:
-        return misused(
-            self.option, position, f"{alias} is the name of a property already. Choose another."
-        )
+        owner = "The aggregated result" if self._is_aggregated else self._set.type.name
+        problem = f"{owner} already has a property {quoted(alias)}"
+        return misused(self.option, position, problem, "Choose another alias.")
 
     def _refuse_unlimited(self, node: Node, doing: str) -> None:
         if names_one(self._unlimited, node):
-            raise unsupported(self.option, node.position, f"{doing} {name_of(node)}")
+            raise self._unsupported(node, f"{doing} {name_of(node)}")
 
     def _misplaced(self, node: Transformation) -> Refusal:
         name = _NAMES[type(node)]
-        return unsupported(self.option, node.position, f"`{name}` at its place within `groupby`")
+        return self._unsupported(node, f"{name} at this position within groupby")
+
+    def _unsupported(self, node: Node | Transformation, construct: str) -> Refusal:
+        return unsupported(construct, self.option, node.position)
 
 
 def _heads(names: Iterable[str]) -> set[str]:

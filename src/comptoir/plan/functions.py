@@ -1,4 +1,4 @@
-"""The functions of queries: a name for each, and the types that each takes and returns.
+"""The functions of queries: their names, and the types of their arguments and results.
 
 The plan calls functions by these names. Each dialect has a table from the names to its SQL
 (`sql/dialects/*/functions.py`), and mypy checks the names everywhere.
@@ -130,7 +130,7 @@ AggregateFunction: TypeAlias = Literal[
 StatementFunction: TypeAlias = Literal[
     "as_number", "tied_to_row", "fold", "unindexed", "null_as_value"
 ]
-"""What statements need besides the functions that a plan calls."""
+"""Functions of statements, which a plan does not call."""
 
 FunctionName: TypeAlias = Literal[
     TextFunction,

@@ -6,9 +6,10 @@ from contextlib import AsyncExitStack, aclosing
 import msgspec
 
 from comptoir.auth import Scope, require
-from comptoir.errors import INVALID_URL, Refusal
+from comptoir.errors import Refusal
 from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
+from comptoir.refusals import inapplicable
 from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
 from comptoir.response.collections import PageWriter
 from comptoir.response.records import ADDRESS
@@ -82,11 +83,7 @@ class Collections:
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
-            raise Refusal(
-                INVALID_URL,
-                "$deltatoken does not apply to the result of $apply. Leave it out.",
-                target="$deltatoken",
-            )
+            raise inapplicable("$deltatoken", "the result of $apply")
         computed = self._views.computed(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
         page = bind_page(binding, options, bounds, page_size)
@@ -120,7 +117,7 @@ class Collections:
             "" if delta is None else self._deltas.token(context, page, delta),
         )
         head = writer.head(count, _inline(context, first))
-        return await _PageBody(writer, expander, blocks).answer(headers, head, first)
+        return await _PageBody(writer, expander, blocks).respond(headers, head, first)
 
 
 class _PageBody(msgspec.Struct):
@@ -130,7 +127,7 @@ class _PageBody(msgspec.Struct):
     expander: Expander | None
     blocks: Slices
 
-    async def answer(self, headers: list[Header], head: bytes, first: Sequence[Row]) -> Response:
+    async def respond(self, headers: list[Header], head: bytes, first: Sequence[Row]) -> Response:
         """The response with the page: whole if `first` has all rows, streamed otherwise."""
         second = await anext(self.blocks, None)
         if second is None:

@@ -27,7 +27,6 @@ from comptoir.store.store import (
     characters,
 )
 from comptoir.transfer import Progress
-from comptoir.transfer.delete import drop_rows, dropping
 from comptoir.transfer.snapshot import (
     CHANGES,
     LOOKUP,
@@ -36,7 +35,7 @@ from comptoir.transfer.snapshot import (
     Snapshot,
     open_snapshot,
 )
-from comptoir.transfer.steps import CopyStep, TablePart, copy_unit
+from comptoir.transfer.steps import CopyStep, TablePart, drop_rows, dropping, run_step
 
 ROUNDS = 10
 """How often a copy follows a source that changes meanwhile before it gives up."""
@@ -56,31 +55,6 @@ class CopyReport(msgspec.Struct):
     was_complete: bool = False
 
 
-class Copier:
-    """Copies companies from one store to another."""
-
-    def __init__(self, model: Model, source: Store, target: Store, progress: Progress) -> None:
-        self._model = model
-        self._source = source
-        self._target = target
-        self._progress = progress
-
-    async def check(self, company: Company, *, anew: bool) -> None:
-        """Raise `OperatorError` when the target does not take a company of the source."""
-        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
-            await _state(company.id, ours, theirs, anew=anew)
-
-    async def copy(self, company: Company, *, anew: bool) -> CopyReport:
-        """Copy a company of the source, or resume an interrupted copy.
-
-        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` when
-        the target does not take the company, when both sides differ in the end, or when the source
-        keeps changing; the same call resumes from there.
-        """
-        run = _Run(self._model, self._source, self._target, self._progress, company)
-        return await run.copy(anew=anew)
-
-
 class _State(msgspec.Struct, frozen=True):
     """The state of a company in the source and in the target.
 
@@ -96,22 +70,30 @@ async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: boo
     """The state of a company; raises `OperatorError` when it must not be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
-        raise OperatorError(f"the source has no company {company_id} any more.")
+        raise _gone(company_id)
     copied = await theirs.origin(company_id)
     mark = await theirs.mark(company_id)
     if mark is not None and mark.incarnation != origin.incarnation and not anew:
         raise OperatorError(
             f"the target has an unfinished copy of a company {company_id} from another source, or "
-            "one that was being dropped. Drop it with --anew, or name another target."
+            "one that is being dropped",
+            "Drop it with --anew, or name another target with --to.",
         )
     if copied is not None:
         is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
         if not is_earlier or await _differs(company_id, copied.number, ours, theirs):
             raise OperatorError(
-                f"the target has a company {company_id} already, which is not an earlier state of "
-                "the one in the source. Name another target."
+                f"the target already has a company {company_id}, which is not an earlier state of "
+                "the one in the source",
+                "Name another target with --to.",
             )
     return _State(origin, copied.number if copied else None, mark)
+
+
+def _gone(company_id: str) -> OperatorError:
+    return OperatorError(
+        f"the source no longer has a company {company_id}", "Copy only companies that exist."
+    )
 
 
 async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapshot) -> bool:
@@ -119,11 +101,11 @@ async def _differs(company_id: str, number: int, ours: Snapshot, theirs: Snapsho
     return await ours.change(company_id, number) != await theirs.change(company_id, number)
 
 
-class _Run:
-    """The copy of one company."""
+class Copy:
+    """The copy of one company from one store to another."""
 
     def __init__(
-        self, model: Model, source: Store, target: Store, progress: Progress, company: Company
+        self, model: Model, source: Store, target: Store, company: Company, progress: Progress
     ) -> None:
         self._sets = {each.name: each for each in model.stored}
         self._source = source
@@ -135,7 +117,18 @@ class _Run:
         self._mark = CopyMark(company.incarnation, 0, secrets.token_hex(8))
         self._report = CopyReport()
 
-    async def copy(self, *, anew: bool) -> CopyReport:
+    async def check(self, *, anew: bool) -> None:
+        """Raise `OperatorError` when the target does not accept the company."""
+        async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
+            await _state(self._id, ours, theirs, anew=anew)
+
+    async def run(self, *, anew: bool) -> CopyReport:
+        """Copy the company, or resume an interrupted copy.
+
+        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` when
+        the target does not accept the company, when both sides differ in the end, or when the
+        source keeps changing; the same call resumes from there.
+        """
         async with open_snapshot(self._source) as ours:
             if not await self._begin(ours, anew=anew):
                 await self._compare(ours)
@@ -145,21 +138,19 @@ class _Run:
             if await self._round():
                 break
         else:
-            raise OperatorError(
-                f"the company {self._id} is still being written to in the source; its copy has "
-                f"reached change {self._mark.number}. Stop the writers there, then run the same "
-                "command again."
-            )
+            raise self._in_use("changes faster than its copy, which has reached change")
         if await self._has_moved_on():
-            raise OperatorError(
-                f"the company {self._id} was written to in the source after its copy, up to change "
-                f"{self._mark.number}, had been compared. Stop the writers there, then run the "
-                "same command again."
-            )
+            raise self._in_use("has changed since its copy was compared at change")
         return self._report
 
+    def _in_use(self, problem: str) -> OperatorError:
+        return OperatorError(
+            f"the company {self._id} in the source {problem} {self._mark.number}",
+            "Stop the writers there, then run the same command again.",
+        )
+
     async def _begin(self, ours: Snapshot, *, anew: bool) -> bool:
-        """Store the mark of the copy; false if the company is complete in the target."""
+        """Store the mark of the copy; returns false if the company is complete in the target."""
         async with open_snapshot(self._target) as theirs:
             found = await _state(self._id, ours, theirs, anew=anew)
         self._stored_mark = found.mark
@@ -210,7 +201,7 @@ class _Run:
                 await self._target.refresh_statistics((table,))
 
     def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
-        """The changes that came before the copy began, and so are not followed."""
+        """The changes up to the mark, which are not followed later."""
         return [change for change in changes if int(change[0]) <= self._mark.number]
 
     async def _round(self) -> bool:
@@ -233,10 +224,10 @@ class _Run:
         return await self._source.position(self._company) != self._mark.number
 
     async def _follow(self, ours: Snapshot) -> None:
-        """Copy the changes since then, up to a snapshot."""
+        """Copy the changes after the mark, up to a snapshot."""
         origin = await ours.origin(self._id)
         if origin is None:
-            raise OperatorError(f"the source has no company {self._id} any more.")
+            raise _gone(self._id)
         last = origin.number
         self._report.number = last
         total, done = last - self._mark.number, 0
@@ -313,13 +304,13 @@ class _Run:
             self._progress(f"comparing {table}", done, total)
 
     def _unequal(self, where: str) -> OperatorError:
-        advice = (
-            "Name another target"
+        remedy = (
+            "Name another target with --to."
             if self._report.was_complete
-            else "It is not visible there; --anew drops it and begins again"
+            else "It is not visible in the target. Drop it and start again with --anew."
         )
         return OperatorError(
-            f"the company {self._id} differs between the target and the source: {where}. {advice}."
+            f"the company {self._id} differs between the target and the source: {where}", remedy
         )
 
     async def _step(
@@ -330,7 +321,7 @@ class _Run:
         reopens: bool = False,
     ) -> None:
         step = CopyStep(self._id, self._stored_mark, mark, parts, opens, reopens)
-        await self._target.transact(self._id, partial(copy_unit, step))
+        await run_step(self._target, step)
         self._stored_mark = mark
 
     def _move(self, number: int) -> None:
@@ -344,8 +335,8 @@ async def _differences(
 ) -> AsyncIterator[tuple[list[Row], list[Row]]]:
     """The differences between two sides, both in the order of their keys, some at a time.
 
-    Yields the rows of ours that theirs lacks or has otherwise, and the keys of theirs that ours
-    lacks or has otherwise.
+    Yields the rows of ours that theirs does not have, and the keys of theirs whose rows ours does
+    not have. A row that differs is in both.
     """
     rows: list[Row] = []
     others: list[Row] = []

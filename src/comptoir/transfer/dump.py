@@ -83,7 +83,8 @@ class Dumper:
                 draft.unlink(missing_ok=True)
         except OSError as fault:
             raise OperatorError(
-                f"cannot write {target}: {fault.strerror}. Make room there, or name another folder."
+                f"{target} cannot be written: {fault.strerror}",
+                "Free some space there, or name another folder.",
             ) from fault
         return count
 
@@ -100,7 +101,7 @@ class Dumper:
 
 def file_exists(target: Path) -> OperatorError:
     """The error for a file that a dump would overwrite."""
-    return OperatorError(f"{target} exists already. Move it away, or name another folder.")
+    return OperatorError(f"{target} already exists", "Move it, or name another folder.")
 
 
 def _write_rows(write: WriteRow, rows: Sequence[Row]) -> int:

@@ -1,18 +1,25 @@
-"""Readers of CSV, NDJSON, JSON and Parquet files, a chunk of rows at a time."""
+"""Sources of rows: CSV, NDJSON, JSON and Parquet files, and generated tables.
+
+All are read a chunk of rows at a time.
+"""
 
 import csv
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from importlib import import_module
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from types import MappingProxyType
+from typing import BinaryIO, Protocol, TextIO, cast
 
 import msgspec
 
 from comptoir.jsonvalue import Json, json_type
+from comptoir.messages import message, quoted
 
 ROWS_PER_CHUNK = 2_000
 """The most rows that are read, checked and written at a time."""
@@ -26,7 +33,7 @@ _OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _LARGEST_CELL = 64 << 20
 _OTHER_SEPARATORS = ";\t|"
 _ROWS_PER_MEASUREMENT = 8
-"""CSV rows between two looks at the bytes that a chunk has taken."""
+"""CSV rows after which the size of a chunk is measured again."""
 
 _BLOCK = 1 << 16
 _WHITESPACE = " \t\r\n"
@@ -34,7 +41,7 @@ _LONGEST_RECORD = 64 << 20
 
 
 class BrokenLine(msgspec.Struct, frozen=True):
-    """A line that cannot be read, although the lines after it can."""
+    """A line that cannot be read, in a file whose other lines can."""
 
     line: int
     reason: str
@@ -65,12 +72,12 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 class FileFault(Exception):  # noqa: N818 - says what is wrong with a file, not with the program
-    """A file that cannot be read; `line` is 0 where the fault is not in one line."""
+    """A file that cannot be read; `line` is 0 if the fault is not in one line."""
 
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, line: int, problem: str, remedy: str) -> None:
         self.line = line
-        self.reason = reason
+        self.reason = message(problem, remedy)
+        super().__init__(self.reason)
 
 
 def read_csv(path: Path) -> Iterator[Chunk]:
@@ -106,7 +113,7 @@ def read_csv(path: Path) -> Iterator[Chunk]:
             length = file.tell() - begin
             yield Chunk(columns, lines, rows, text=True, head=1, length=length, broken=broken)
         except csv.Error as fault:
-            raise FileFault(line + 1, f"the line is not CSV: {fault}.") from None
+            raise FileFault(line + 1, f"the line is not CSV: {fault}", "Correct it.") from None
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
 
@@ -114,19 +121,20 @@ def read_csv(path: Path) -> Iterator[Chunk]:
 def _csv_columns(reader: Iterator[list[str]]) -> tuple[str, ...]:
     header = next(reader, None)
     if header is None:
-        raise FileFault(0, "the file is empty; its first line must name the columns.")
+        raise FileFault(0, "the file is empty", "Name the columns in its first line.")
     if not header:
-        raise FileFault(1, "the first line is blank, but must name the columns.")
+        raise FileFault(1, "the first line is blank", "Name the columns in it.")
     other = next((each for each in _OTHER_SEPARATORS if each in header[0]), None)
     if len(header) == 1 and other is not None:
-        raise FileFault(1, f"the columns are separated by {other!r}, but must be by commas.")
+        raise FileFault(
+            1, f"the columns are separated by {quoted(other)}", "Separate them by commas."
+        )
     return tuple(header)
 
 
 def _of_other_width(line: int, row: list[str], columns: tuple[str, ...]) -> BrokenLine:
-    return BrokenLine(
-        line, f"the line has {len(row)} cells, but the first line names {len(columns)} columns."
-    )
+    problem = f"the line has {len(row)} cells, but the first line names {len(columns)} columns"
+    return BrokenLine(line, message(problem, "Give one cell for each column."))
 
 
 def read_parquet(path: Path) -> Iterator[Chunk]:
@@ -135,11 +143,10 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
     Raises `FileFault`.
     """
     try:
-        parquet = import_module("pyarrow.parquet")
-        arrow = import_module("pyarrow")
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - an optional package
     except ImportError:
         raise FileFault(
-            0, "reading Parquet needs an optional extra: pip install 'comptoir[parquet]'."
+            0, "reading Parquet needs an optional package", "Run pip install 'comptoir[parquet]'."
         ) from None
     read = 0
     try:
@@ -158,9 +165,9 @@ def read_parquet(path: Path) -> Iterator[Chunk]:
                 read += batch.num_rows
                 rows = list(zip(*columns, strict=True))
                 yield Chunk(names, lines, rows, text=True, head=0, length=length * batch.num_rows)
-    except arrow.ArrowException as fault:
+    except ArrowException as fault:
         reason = " ".join(str(fault).split())
-        raise FileFault(0, f"the file is not Parquet: {reason[:200]}.") from None
+        raise FileFault(0, f"the file is not Parquet: {reason[:200]}", "Write it again.") from None
 
 
 def _text(cell: object) -> str:
@@ -205,7 +212,7 @@ def _unique_names(pairs: list[tuple[str, Json]]) -> Json:
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{duplicate[:100]!r} occurs twice")
+        raise ValueError(f"{quoted(duplicate)} occurs twice")
     return record
 
 
@@ -220,14 +227,18 @@ def _ndjson_records(file: BinaryIO) -> Iterator[_Record]:
     while line := file.readline(_LONGEST_RECORD + 1):
         number += 1
         if len(line) > _LONGEST_RECORD:
-            raise FileFault(number, f"the line is longer than {_LONGEST_RECORD} bytes.")
+            raise FileFault(
+                number,
+                f"the line is longer than {_LONGEST_RECORD} bytes",
+                "Write one record in each line.",
+            )
         content = (line.removeprefix(_BOM) if number == 1 else line).decode().strip(_WHITESPACE)
         if not content:
             continue
         try:
             yield number, len(line), cast("Json", _DECODER.decode(content))
         except (RecursionError, InvalidOperation, ValueError) as fault:
-            reason = f"the line is not a JSON object: {fault}."
+            reason = message(f"the line is not a JSON object: {fault}", "Correct it.")
             yield number, len(line), BrokenLine(number, reason)
 
 
@@ -255,10 +266,11 @@ def _chunks(records: Iterable[_Record]) -> Iterator[Chunk]:
         elif isinstance(record, BrokenLine):
             broken.append(record)
         else:
-            reason = f"a record is a JSON object, but this is {json_type(record)}."
+            problem = f"the record must be a JSON object, not {json_type(record)}"
+            reason = message(problem, "Correct it.")
             broken.append(BrokenLine(line, reason))
     if not found:
-        raise FileFault(0, "the file is empty; it must hold at least one record.")
+        raise FileFault(0, "the file is empty", "Write at least one record.")
     yield Chunk(columns, lines, rows, text=False, head=None, length=size, broken=broken)
 
 
@@ -287,12 +299,12 @@ class _ArrayReader:
                 self._member()
             self._expect("}", 0)
         if self._peek():
-            raise FileFault(0, "there is text after the end of the array. Remove it.")
+            raise FileFault(0, "there is text after the end of the array", "Remove it.")
 
     def _open(self) -> bool:
-        """Go to the first record; whether the array is the member `value` of an object."""
+        """Go to the first record; returns whether the array is the member `value` of an object."""
         if not self._peek():
-            raise FileFault(0, "the file is empty; it must hold an array of records.")
+            raise FileFault(0, "the file is empty", "Write an array of records.")
         wrapped = self._peek() == "{"
         if wrapped:
             # a response of the API: control information, then the array as "value"
@@ -331,7 +343,8 @@ class _ArrayReader:
     def _expect(self, wanted: str, number: int) -> None:
         found = self._peek()
         if found != wanted:
-            raise FileFault(number, f"expected {wanted!r}, but found {found or 'the end'!r}.")
+            problem = f"{quoted(wanted)} is expected, but {quoted(found) if found else 'the end'}"
+            raise FileFault(number, f"{problem} was found", "Correct the file.")
         self._position += 1
 
     def _value(self, number: int) -> tuple[Json, int]:
@@ -342,7 +355,9 @@ class _ArrayReader:
             except (ValueError, RecursionError, InvalidOperation) as fault:
                 too_long = len(self._text) - self._position > _LONGEST_RECORD
                 if too_long or not self._more():
-                    raise FileFault(number, f"the record is not JSON: {fault}.") from None
+                    raise FileFault(
+                        number, f"the record is not JSON: {fault}", "Correct it."
+                    ) from None
                 continue
             # a number at the end of the text may continue in the next block
             if end < len(self._text) or not self._more():
@@ -351,7 +366,7 @@ class _ArrayReader:
 
 
 def _not_utf8(path: Path) -> FileFault:
-    """The fault of a file that is not UTF-8, with the first line that is not."""
+    """The fault of a file with a line that is not UTF-8."""
     with path.open("rb") as file:
         other = _OTHER_BOMS.get(file.read(2))
         file.seek(0)
@@ -360,5 +375,103 @@ def _not_utf8(path: Path) -> FileFault:
                 line.decode()
             except UnicodeDecodeError as fault:
                 found = other or f"byte {fault.start + 1} of the line is 0x{line[fault.start]:02x}"
-                return FileFault(number, f"the file is not UTF-8 ({found}). Save it as UTF-8.")
-    return FileFault(0, "the file is not UTF-8. Save it as UTF-8.")
+                return FileFault(number, f"the file is not UTF-8 ({found})", "Save it as UTF-8.")
+    return FileFault(0, "the file is not UTF-8", "Save it as UTF-8.")
+
+
+_READERS: Mapping[str, Callable[[Path], Iterator[Chunk]]] = MappingProxyType(
+    {".csv": read_csv, ".ndjson": read_ndjson, ".json": read_json, ".parquet": read_parquet}
+)
+
+SUFFIXES = tuple(_READERS)
+"""The file name suffixes of the formats that can be read."""
+
+
+class Source(Protocol):
+    """Rows that can be read from the beginning several times, with the same result each time."""
+
+    def digest(self) -> str:
+        """64 hexadecimal digits by which an interrupted load recognizes the source."""
+
+    def fits(self, size: int) -> bool:
+        """Whether the text of all rows is certainly no longer than `size` bytes."""
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The rows, a chunk at a time; raises `FileFault` where they cannot be read."""
+
+
+class FileSource:
+    """The rows of a file; raises `FileFault` also when the file changes between two readings."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, ...] | None = None
+
+    def digest(self) -> str:
+        """The SHA-256 of the file's bytes."""
+        with self._readable(), self._path.open("rb") as file:
+            self._check_unchanged()
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def fits(self, size: int) -> bool:
+        """By the file's length; a Parquet file is compressed, so its texts may be longer."""
+        with self._readable():
+            return self._path.suffix != ".parquet" and self._path.stat().st_size <= size
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The file's rows, by the reader for its suffix."""
+        with self._readable():
+            self._check_unchanged()
+            for chunk in _READERS[self._path.suffix](self._path):
+                yield chunk
+                self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        status = self._path.stat()
+        now = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._seen is not None and now != self._seen:
+            raise FileFault(0, "the file was changed while it was being loaded", "Load it again.")
+        self._seen = now
+
+    @staticmethod
+    @contextmanager
+    def _readable() -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            problem = f"the file cannot be read: {fault.strerror or fault}"
+            raise FileFault(0, problem, "Check its path and its permissions.") from None
+
+
+class TableSource:
+    """The rows of a generated table, in text form.
+
+    `identity` names the rows: tables with the same identity have the same rows.
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        columns: tuple[str, ...],
+        rows: Iterable[Sequence[str]],
+    ) -> None:
+        self._identity = identity
+        self._columns = columns
+        self._rows = rows
+
+    def digest(self) -> str:
+        """The SHA-256 of the identity."""
+        return hashlib.sha256(self._identity.encode()).hexdigest()
+
+    def fits(self, size: int) -> bool:
+        """Never certain."""
+        return False
+
+    def chunks(self) -> Iterator[Chunk]:
+        """The table's rows, numbered from 1."""
+        rows = iter(self._rows)
+        done = 0
+        while part := list(islice(rows, ROWS_PER_CHUNK)):
+            lines = range(done + 1, done + len(part) + 1)
+            done += len(part)
+            yield Chunk(self._columns, lines, part, text=True, head=0, length=0)

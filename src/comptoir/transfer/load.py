@@ -3,28 +3,30 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 import msgspec
 
 from comptoir.config import Settings
 from comptoir.edm.model import Company, EntitySet, EntityType, KeyValues, UniqueRule
 from comptoir.errors import OperatorError
+from comptoir.messages import message
 from comptoir.plan.read import Bounds, PagePlan, Row, all_records
 from comptoir.store.store import MANY_ROWS, Store
 from comptoir.transfer import Progress
-from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault
-from comptoir.transfer.load_unit import LoadPlan, rows_done, write_rows
-from comptoir.transfer.rows import (
+from comptoir.transfer.files import BYTES_PER_CHUNK, ROWS_PER_CHUNK, Chunk, FileFault, Source
+from comptoir.transfer.load_rows import (
     Columns,
     HeaderFault,
     LoadFault,
+    LoadPlan,
     LoadRows,
     bind_chunk,
     bind_columns,
+    rows_done,
+    write_rows,
 )
 from comptoir.transfer.snapshot import CHANGES
-from comptoir.transfer.source import Source
 
 FAULTS_KEPT = 20
 """The faults of a file that are reported one by one; the rest are counted."""
@@ -98,23 +100,20 @@ class Loader:
         rows that passed the check, and `OperatorError` when the temporary folder is full; the same
         call resumes after the rows that were written.
         """
-        report = LoadReport()
-        register = _Register()
-        try:
-            digest = source.digest()
-            kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
-            parts = self._parts(source, entity_set, kept)
-            await self._check(parts, entity_set, register, report)
-            if report.refused == 0 or keep_good:
-                parts = self._parts(source, entity_set) if kept is None else iter(kept)
-                await self._write(parts, digest, entity_set, register, report)
-                report.written = True
-        except FileFault as fault:
-            report.refused += 1
-            report.faults.append(LoadFault(fault.line, "", fault.reason))
-        finally:
-            register.close()
-        return report
+        with closing(_Register()) as register:
+            run = _Load(self._store, self._company, entity_set, register, self._progress)
+            try:
+                digest = source.digest()
+                kept: list[_Part] | None = [] if source.fits(KEPT_BYTES) else None
+                await run.check(self._parts(source, entity_set, kept))
+                if run.report.refused == 0 or keep_good:
+                    again = self._parts(source, entity_set) if kept is None else iter(kept)
+                    await run.write(again, digest)
+                    run.report.written = True
+            except FileFault as fault:
+                run.report.refused += 1
+                run.report.faults.append(LoadFault(fault.line, "", fault.reason))
+        return run.report
 
     def _parts(
         self, source: Source, entity_set: EntitySet, kept: list[_Part] | None = None
@@ -138,37 +137,53 @@ class Loader:
                 kept.append(part)
             yield part
 
-    async def _check(
+
+class _Load:
+    """The check and the write of one source."""
+
+    def __init__(
         self,
-        parts: Iterator[_Part],
+        store: Store,
+        company: Company,
         entity_set: EntitySet,
         register: "_Register",
-        report: LoadReport,
+        progress: Progress,
     ) -> None:
-        holds_records = await self._holds_records(entity_set)
-        numbering = _Numbering(entity_set.type)
+        self._store = store
+        self._company = company
+        self._set = entity_set
+        self._register = register
+        self._progress = progress
+        self.report = LoadReport()
+
+    async def check(self, parts: Iterator[_Part]) -> None:
+        """Report the faults of the rows, by themselves, with each other and with the records."""
+        has_records = await self._has_records()
+        numbering = _Numbering(self._set.type)
         for part in parts:
             faults = part.faults
             if part.rows is not None:
-                own = await self._own_records(part.rows) if holds_records else {}
+                own = await self._own_records(part.rows) if has_records else {}
                 faults = faults + _lacking(part.rows, own) + numbering.mixed(part.rows)
                 for rule in part.rows.columns.rules:
                     identities = part.rows.identities(rule, own)
-                    faults += register.repeated(rule, part.rows.lines, identities)
-                    if holds_records and rule is not part.rows.columns.matched_by:
+                    faults += self._register.repeated(rule, part.rows.lines, identities)
+                    if has_records and rule is not part.rows.columns.matched_by:
                         faults += await self._conflicts(part.rows, rule, identities)
-            faults = sorted(faults, key=lambda fault: fault.line)
-            lines = {fault.line for fault in faults}
-            register.refuse(lines)
-            report.refused += len(lines)
-            report.faults += faults[: FAULTS_KEPT - len(report.faults)]
-            report.rows += part.size
-            self._progress("check", report.rows, 0)
+            self._add(sorted(faults, key=lambda fault: fault.line))
+            self.report.rows += part.size
+            self._progress("check", self.report.rows, 0)
             # lets a cancellation interrupt the check
             await asyncio.sleep(0)
 
-    async def _holds_records(self, entity_set: EntitySet) -> bool:
-        first = PagePlan(all_records(entity_set), Bounds(self._company), limit=1)
+    def _add(self, faults: list[LoadFault]) -> None:
+        lines = {fault.line for fault in faults}
+        self._register.refuse(lines)
+        self.report.refused += len(lines)
+        self.report.faults += faults[: FAULTS_KEPT - len(self.report.faults)]
+
+    async def _has_records(self) -> bool:
+        first = PagePlan(all_records(self._set), Bounds(self._company), limit=1)
         return any([rows async for rows in self._store.page(first)])
 
     async def _own_records(self, rows: LoadRows) -> dict[KeyValues | None, Row]:
@@ -176,14 +191,14 @@ class Loader:
         columns = rows.columns
         if not (columns.lacking or columns.incomplete):
             return {}
-        return await self._stored(columns.entity_set, columns.matched_by, rows.matches())
+        return await self._stored(columns.matched_by, rows.matches())
 
     async def _stored(
-        self, entity_set: EntitySet, rule: UniqueRule, identities: Iterable[KeyValues | None]
+        self, rule: UniqueRule, identities: Iterable[KeyValues | None]
     ) -> dict[KeyValues | None, Row]:
         wanted = [each for each in identities if each is not None]
         writes = self._store.statements.writes
-        unit = writes.find(self._company.id, entity_set, rule.properties, wanted)
+        unit = writes.find(self._company.id, self._set, rule.properties, wanted)
         found = await self._store.read(unit)
         # copied, since a row without an identity is looked up too, and dict's keys are invariant
         return {values: row for values, row in found.items()}  # noqa: C416 - dict() keeps the type
@@ -192,46 +207,34 @@ class Loader:
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
     ) -> list[LoadFault]:
         """The rows that repeat a unique value of a stored record that they do not match."""
-        columns = rows.columns
-        found = await self._stored(columns.entity_set, rule, identities)
+        found = await self._stored(rule, identities)
         if not found:
             return []
-        entity_type = columns.entity_set.type
+        column_of = self._set.type.column_of
+        names = rows.columns.matched_by.properties
         faults: list[LoadFault] = []
         for line, match, values in zip(rows.lines, rows.matches(), identities, strict=True):
             record = found.get(values)
             if record is None:
                 continue
-            names = columns.matched_by.properties
-            if match != tuple([record[entity_type.column_of[name]] for name in names]):
-                key = record[entity_type.column_of[entity_type.key]]
-                faults.append(LoadFault(line, rule.name, f"has the value of the record {key}."))
+            if match != tuple([record[column_of[name]] for name in names]):
+                key = record[column_of[self._set.type.key]]
+                reason = message(f"has the value of the record {key}", "Choose another value.")
+                faults.append(LoadFault(line, rule.name, reason))
         return faults
 
-    async def _write(
-        self,
-        parts: Iterator[_Part],
-        digest: str,
-        entity_set: EntitySet,
-        register: "_Register",
-        report: LoadReport,
-    ) -> None:
-        report.resumed_at = await rows_done(self._store, self._company, entity_set, digest)
+    async def write(self, parts: Iterator[_Part], digest: str) -> None:
+        """Write the rows without a fault, after those that an interrupted load has written."""
+        report = self.report
+        report.resumed_at = await rows_done(self._store, self._company, self._set, digest)
         done = 0
         for unit in _units(parts):
             done += sum(part.size for part in unit)
             if done <= report.resumed_at:
                 continue
-            good = [register.good(part.rows) for part in unit if part.rows is not None]
-            plan = LoadPlan(
-                self._company,
-                entity_set,
-                good,
-                LOADED_BY,
-                digest,
-                done,
-                finishes=done == report.rows,
-            )
+            good = [self._register.good(part.rows) for part in unit if part.rows is not None]
+            finishes = done == report.rows
+            plan = LoadPlan(self._company, self._set, good, LOADED_BY, digest, done, finishes)
             loaded = await write_rows(self._store, plan)
             report.inserted += loaded.inserted
             report.updated += loaded.updated
@@ -239,15 +242,16 @@ class Loader:
             self._progress("write", done, report.rows)
         written = report.inserted + report.updated
         if written and written + report.resumed_at >= MANY_ROWS:
-            await self._store.refresh_statistics((entity_set.name, CHANGES))
+            await self._store.refresh_statistics((self._set.name, CHANGES))
 
 
 def _of_header(chunk: Chunk, fault: HeaderFault) -> list[LoadFault]:
     """The faults of a header: of the whole file, unless each record names its columns."""
     if chunk.head is not None:
         column = f"{fault.column}: " if fault.column else ""
-        raise FileFault(chunk.head, f"{column}{fault.reason}") from None
-    return [LoadFault(line, fault.column, fault.reason) for line in chunk.lines]
+        raise FileFault(chunk.head, column + fault.problem, fault.remedy) from None
+    reason = message(fault.problem, fault.remedy)
+    return [LoadFault(line, fault.column, reason) for line in chunk.lines]
 
 
 def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
@@ -271,7 +275,7 @@ def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFa
     if not rows.columns.lacking:
         return []
     name = rows.columns.lacking[0]
-    reason = "is not in the file, but a new record needs it."
+    reason = message("is not in the file, but a new record needs it", "Add the column.")
     return [
         LoadFault(line, name, reason)
         for line, match in zip(rows.lines, rows.matches(), strict=True)
@@ -297,7 +301,8 @@ class _Numbering:
             first, expected = self._first.setdefault(name, (rows.lines[0], given))
             if given != expected:
                 here = "is given" if given else "is not given"
-                reason = f"{here}, unlike in line {first}. Give it in every line, or in none."
+                problem = f"{here}, unlike in line {first}"
+                reason = message(problem, "Give it in every line, or in none.")
                 faults += [LoadFault(line, name, reason) for line in rows.lines]
         return faults
 
@@ -308,8 +313,8 @@ def _needing_room() -> Iterator[None]:
         yield
     except sqlite3.Error as fault:
         raise OperatorError(
-            f"cannot write the data of the check to the temporary folder: {fault}. "
-            "Free some space there, or name another folder with TMPDIR."
+            f"the data of the check cannot be written to the temporary folder: {fault}",
+            "Free some space there, or name another folder with TMPDIR.",
         ) from fault
 
 
@@ -350,7 +355,8 @@ class _Register:
         for identity, line in entries:
             first = self._database.execute(find, (identity,)).fetchone()[0]
             if first != line:
-                faults.append(LoadFault(line, rule.name, f"repeats line {first}."))
+                reason = message(f"repeats line {first}", "Remove one of the lines.")
+                faults.append(LoadFault(line, rule.name, reason))
         return faults
 
     def _table(self, rule: UniqueRule) -> str:

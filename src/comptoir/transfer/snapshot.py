@@ -1,4 +1,4 @@
-"""The rows of a company as they are at one moment, whatever is written meanwhile."""
+"""The rows of a company in a fixed view of the database, and the marks of copies."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -8,6 +8,7 @@ import msgspec
 from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.read import Row
+from comptoir.sql.prepared import Query
 from comptoir.sql.statements import Statements
 from comptoir.store.store import SnapshotConnection, Store
 
@@ -52,7 +53,7 @@ class Snapshot:
 
     @property
     def tables(self) -> Sequence[str]:
-        """The tables with rows of a company, without its own row and the text index."""
+        """The tables with rows of a company, except its own row and the text index."""
         return tuple(self._copying.tables)
 
     def key(self, table: str, row: Row) -> Row:
@@ -83,8 +84,7 @@ class Snapshot:
 
     async def last(self, table: str, company_id: str) -> Row | None:
         """The highest key, None when there are no rows."""
-        rows = await self._connection.fetch(self._copying.tables[table].last.query(company_id))
-        return rows[0] if rows else None
+        return await self._first(self._copying.tables[table].last.query(company_id))
 
     async def records(
         self, company_id: str, entity_set: EntitySet, keys: Sequence[Stored]
@@ -99,24 +99,25 @@ class Snapshot:
 
     async def company(self, company_id: str) -> Row | None:
         """A company's own row, None when there is no such company."""
-        rows = await self._connection.fetch(self._copying.company.query(company_id))
-        return rows[0] if rows else None
+        return await self._first(self._copying.company.query(company_id))
 
     async def origin(self, company_id: str) -> Origin | None:
-        """The state of a company, None when there is no such company."""
-        rows = await self._connection.fetch(self._copying.origin.query(company_id))
-        return Origin(str(rows[0][0]), int(rows[0][1])) if rows else None
+        """The state of a company, None if it does not exist."""
+        row = await self._first(self._copying.origin.query(company_id))
+        return Origin(str(row[0]), int(row[1])) if row else None
 
     async def change(self, company_id: str, number: int) -> Row | None:
         """The entry of the change log with a number, None when there is none."""
-        query = self._statements.service.changes.query(company_id, number - 1, 1)
-        rows = await self._connection.fetch(query)
-        return rows[0] if rows else None
+        return await self._first(self._statements.service.changes.query(company_id, number - 1, 1))
 
     async def mark(self, company_id: str) -> CopyMark | None:
         """The progress of an unfinished copy of a company to this database, None without one."""
-        rows = await self._connection.fetch(self._copying.mark.query(company_id))
-        return CopyMark(str(rows[0][0]), int(rows[0][1]), str(rows[0][2])) if rows else None
+        row = await self._first(self._copying.mark.query(company_id))
+        return CopyMark(str(row[0]), int(row[1]), str(row[2])) if row else None
+
+    async def _first(self, query: Query) -> Row | None:
+        rows = await self._connection.fetch(query)
+        return rows[0] if rows else None
 
 
 @asynccontextmanager

@@ -1,9 +1,14 @@
-"""The unit of work of a copy or a deletion: one step, from one mark to the next.
+"""The steps that copy or delete a company: units of work, each from one mark to the next.
 
-A company is deleted by the same steps as an unfinished copy, under a mark without an incarnation.
+The mark of an unfinished copy reserves the company's id. A company is deleted by the same steps,
+under a mark without an incarnation, from which no copy resumes. The mark shows an interrupted
+deletion, and the same command resumes it.
 """
 
+import asyncio
+import secrets
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 
@@ -11,8 +16,10 @@ from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
+from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
-from comptoir.transfer.snapshot import CopyMark
+from comptoir.transfer import Progress
+from comptoir.transfer.snapshot import CopyMark, open_snapshot
 
 DROPPED_ROWS = 2_000
 """The most rows that a step drops from a table."""
@@ -34,7 +41,7 @@ class TablePart(msgspec.Struct, frozen=True):
 
 
 class CopyStep(msgspec.Struct, frozen=True):
-    """A step of a copy, from one mark to the next; None where there is no mark.
+    """A step of a copy or a deletion, from one mark to the next; None is no mark.
 
     `opens` is the company's own row, which makes it visible; `reopens` drops that row again.
     `empties` is a table whose first rows are dropped.
@@ -49,11 +56,15 @@ class CopyStep(msgspec.Struct, frozen=True):
     empties: str | None = None
 
 
-def copy_unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
-    """The unit of work of a step; returns the number of rows that it dropped from `empties`.
+async def run_step(store: Store, step: CopyStep) -> int:
+    """Run a step in a transaction; returns the number of rows that it dropped from `empties`.
 
     Raises `OperatorError` unless the stored mark is `step.was`.
     """
+    return await store.transact(step.company_id, partial(_unit, step))
+
+
+def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     unit.identity_map.clear()
     copying, company_id = unit.statements.company_rows, step.company_id
     rows = yield copying.lock_mark.query(company_id)
@@ -62,7 +73,9 @@ def copy_unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     if step.reopens:
         yield copying.drop_company.query(company_id)
     elif step.was is None and (yield copying.origin.query(company_id)):
-        raise OperatorError(f"the target has a company {company_id} already. Name another one.")
+        raise OperatorError(
+            f"the target already has a company {company_id}", "Name another target with --to."
+        )
     for part in step.parts:
         yield from _change(company_id, part, copying.tables[part.table])
     dropped = 0
@@ -111,8 +124,59 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
 def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
     """The error that another command has moved the mark of a step."""
     deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
-    if deletes:
-        return OperatorError(f"another command deletes the company {step.company_id}. Let it end.")
+    work = "deletes" if deletes else "copies"
     return OperatorError(
-        f"another run continues this copy of the company {step.company_id}. Let it end."
+        f"another command {work} the company {step.company_id}", "Wait until it has ended."
     )
+
+
+async def deletable(store: Store, company_id: str) -> bool:
+    """Whether there is a company, or the mark of an unfinished copy or deletion."""
+    async with open_snapshot(store) as snapshot:
+        return (
+            await snapshot.origin(company_id) is not None
+            or await snapshot.mark(company_id) is not None
+        )
+
+
+async def is_unfinished(store: Store, company_id: str) -> bool:
+    """Whether the deletion of a company, or of its unfinished copy, was interrupted."""
+    async with open_snapshot(store) as snapshot:
+        mark = await snapshot.mark(company_id)
+    return mark is not None and not mark.incarnation
+
+
+async def delete_companies(store: Store, company_ids: Sequence[str], progress: Progress) -> None:
+    """Delete companies with all their rows, or resume that; services may be running.
+
+    Raises `OperatorError` when another command copies or deletes one of them.
+    """
+    mark = dropping(secrets.token_hex(8))
+    for company_id in company_ids:
+        async with open_snapshot(store) as snapshot:
+            held = await snapshot.mark(company_id)
+        await run_step(store, CopyStep(company_id, held, mark, reopens=True))
+    # services still know the companies, and must not read some of their rows
+    await asyncio.sleep(KNOWN_SECONDS)
+    for company_id in company_ids:
+        await drop_rows(store, company_id, mark, progress)
+    # all marks stay until the end, so that the same command resumes
+    for company_id in company_ids:
+        await run_step(store, CopyStep(company_id, mark, None))
+
+
+async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
+    """Drop all rows of a company whose own row is gone; `mark` reserves its id."""
+    async with open_snapshot(store) as snapshot:
+        totals = {each: await snapshot.left(each, company_id) for each in snapshot.removals}
+    for table, total in totals.items():
+        done = 0
+        step = CopyStep(company_id, mark, mark, empties=table)
+        while dropped := await run_step(store, step):
+            done += dropped
+            progress(f"dropping {table}", done, total)
+
+
+def dropping(holder: str) -> CopyMark:
+    """A mark that no copy resumes from."""
+    return CopyMark("", 0, holder)

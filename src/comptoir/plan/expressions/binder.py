@@ -210,7 +210,9 @@ class Binder:
         values = [self.value(value) for _, value in node.branches]
         common = values[0]
         for (_, value), typed in zip(node.branches, values, strict=True):
-            common, _ = common_type(self._option, value, (node, common), (value, typed))
+            common, _ = common_type(
+                self._option, value, Operand(node, common), Operand(value, typed)
+            )
             if common.type is types.NULL:
                 common = typed
         values = [as_type(each, common.type) for each in values]

@@ -5,7 +5,7 @@ OData URL Conventions 4.01, from section 5.1.1.5; a cast of an unsuitable value 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from comptoir.edm.model import NAMESPACE
@@ -27,7 +27,7 @@ from comptoir.plan.expressions.operands import (
 from comptoir.plan.functions import SIGNATURES, FunctionName, Signature
 from comptoir.refusals import unknown_name
 from comptoir.request.expression.tree import Call, Literal, Node, Path
-from comptoir.request.pattern import PatternFault, check_pattern
+from comptoir.request.pattern import PatternFault, parse_pattern
 
 SHORT_LITERAL = 100
 """Characters of a literal that a database finds fast enough with a search at each position."""
@@ -115,9 +115,7 @@ def bind_call(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> 
     else:
         if signature.utc:
             _check_utc(option, node, arguments[0])
-        checked = _VARIANTS.get(function)
-        if checked is not None:
-            function = checked(option, arguments, values)
+        function = _variant(option, function, arguments, values)
         value = Function(function, tuple([each.value for each in values]))
     return TypedValue(
         value, signature.result, nullable, signature.most, own_type=signature.own_type
@@ -206,57 +204,45 @@ def _check_utc(option: BoundOption, node: Call, argument: Operand) -> None:
         )
 
 
-def _contains(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
+def _variant(
+    option: BoundOption,
+    function: FunctionName,
+    arguments: Sequence[Operand],
+    values: Sequence[TypedValue],
 ) -> FunctionName:
-    return "contains_literal" if _is_short(arguments[1]) else "contains"
-
-
-def _indexof(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
-) -> FunctionName:
-    return "indexof_literal" if _is_short(arguments[1]) else "indexof"
+    """Choose the variant of a function for its arguments; raises `Refusal` (400, 501)."""
+    match function:
+        case "contains" if _is_short(arguments[1]):
+            return "contains_literal"
+        case "indexof" if _is_short(arguments[1]):
+            return "indexof_literal"
+        case "startswith" if isinstance(arguments[1].node, Literal):
+            return "startswith_literal"
+        case "endswith" if isinstance(arguments[1].node, Literal):
+            return "endswith" if any(each.nullable for each in values) else "endswith_literal"
+        case "substring":
+            bounds = [each.literal for each in values[1:]]
+            if len(bounds) == 2 and bounds[1] is not None and bounds[1] < 0:
+                raise option.misused(
+                    arguments[2].node, "The length of substring is negative", "Write 0 or more."
+                )
+            if all(each is not None and each >= 0 for each in bounds):
+                return "substring_literal"
+        case "matchespattern":
+            _check_pattern(option, arguments[1].node)
+    return function
 
 
 def _is_short(operand: Operand) -> bool:
     return isinstance(operand.node, Literal) and len(operand.node.text) <= SHORT_LITERAL
 
 
-def _startswith(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
-) -> FunctionName:
-    return "startswith_literal" if isinstance(arguments[1].node, Literal) else "startswith"
-
-
-def _endswith(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
-) -> FunctionName:
-    nullable = any(each.nullable for each in values)
-    simple = isinstance(arguments[1].node, Literal) and not nullable
-    return "endswith_literal" if simple else "endswith"
-
-
-def _substring(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
-) -> FunctionName:
-    for each, argument in zip(values[2:], arguments[2:], strict=True):
-        if each.literal is not None and each.literal < 0:
-            raise option.misused(
-                argument.node, "The length of substring is negative", "Write 0 or more."
-            )
-    written = all(each.literal is not None and each.literal >= 0 for each in values[1:])
-    return "substring_literal" if written else "substring"
-
-
-def _matchespattern(
-    option: BoundOption, arguments: Sequence[Operand], values: Sequence[TypedValue]
-) -> FunctionName:
-    pattern = arguments[1].node
+def _check_pattern(option: BoundOption, pattern: Node) -> None:
     if not isinstance(pattern, Literal):
         raise option.unsupported(pattern, "A pattern other than a literal in matchesPattern")
     if pattern.type == "string":
         try:
-            check_pattern(pattern.text)
+            parse_pattern(pattern.text)
         except PatternFault as fault:
             if fault.unsupported:
                 raise option.unsupported(
@@ -265,20 +251,6 @@ def _matchespattern(
             raise option.misused(
                 pattern, f"The pattern {str(fault).removesuffix('.')}", "Correct the pattern."
             ) from None
-    return "matchespattern"
-
-
-_VARIANTS: Mapping[
-    FunctionName, Callable[[BoundOption, Sequence[Operand], Sequence[TypedValue]], FunctionName]
-] = {
-    "contains": _contains,
-    "endswith": _endswith,
-    "indexof": _indexof,
-    "matchespattern": _matchespattern,
-    "startswith": _startswith,
-    "substring": _substring,
-}
-"""Functions that check arguments and choose a variant; they raise `Refusal` (400, 501)."""
 
 
 def bind_cast(option: BoundOption, node: Call, operand: Operand) -> TypedValue:

@@ -37,16 +37,13 @@ def bind_comparison(option: BoundOption, node: Binary, left: Operand, right: Ope
         left, right, operator = right, left, _FLIPPED[operator]
     if _is_null(right.node):
         return _with_null(option, operator, left)
+    left = Operand(left.node, option.value(left))
     if isinstance(right.node, Literal) and right.typed is None:
-        if left.typed is None:
-            left = Operand(left.node, option.value(left))
-        held = option.value(left)
-        if held.type is not types.NULL:
-            return _with_literal(option, operator, held, right.node)
-    first, second = option.value(left), option.value(right)
-    first, second = common_type(
-        option, node, (left.node, first), (right.node, second), computes=False
-    )
+        value = option.value(left)
+        if value.type is not types.NULL:
+            return _with_literal(option, operator, value, right.node)
+    right = Operand(right.node, option.value(right))
+    first, second = common_type(option, node, left, right, computes=False)
     if first.type is types.RECORD and operator not in ("eq", "ne"):
         raise option.misused(
             node,
@@ -71,96 +68,83 @@ def bind_list(
 ) -> TypedValue:
     """Bind `in` with a list; raises `Refusal` (400) for values of different types."""
     computed = [each for each in items if each.typed is not None]
-    if left.typed is None:
-        left = Operand(left.node, _first(option, left, computed))
-    held = option.value(left)
+    left = Operand(left.node, _list_operand(option, left, computed))
     for each in computed:
-        item = (each.node, option.value(each))
-        held, _ = common_type(option, node, (left.node, held), item, computes=False)
+        left = Operand(left.node, common_type(option, node, left, each, computes=False)[0])
+    value = option.value(left)
     literals: dict[Stored, None] = {}
     has_null = False
     for each in items:
         if isinstance(each.node, Literal) and each.typed is None:
             if _is_null(each.node):
                 has_null = True
-            elif held.type is types.NULL:
+            elif value.type is types.NULL:
                 option.value(each)
             else:
-                bound = option.literal(each.node, held.type)
-                if bound.stored is not None and bound.exact:
-                    literals[bound.stored] = None
+                literal = option.literal(each.node, value.type)
+                if literal.stored is not None and literal.exact:
+                    literals[literal.stored] = None
     values: list[Value] = list(option.slots.add_list(list(literals))) if literals else []
-    nullable = held.nullable
+    nullable = value.nullable
     for each in computed:
-        item = (each.node, option.value(each))
-        _, listed_value = common_type(option, node, (left.node, held), item, computes=False)
-        nullable = nullable or listed_value.nullable
-        values.append(listed_value.value)
-    listed: list[Value] = [OneOf(held.value, tuple(values), nullable)] if values else []
-    if has_null and held.nullable:
-        listed.append(IsNull(held.value))
-    if not listed:
+        _, item = common_type(option, node, left, each, computes=False)
+        nullable = nullable or item.nullable
+        values.append(item.value)
+    conditions: list[Value] = [OneOf(value.value, tuple(values), nullable)] if values else []
+    if has_null and value.nullable:
+        conditions.append(IsNull(value.value))
+    if not conditions:
         return TypedValue(Constant(value=False), types.BOOLEAN)
-    return TypedValue(
-        listed[0] if len(listed) == 1 else Junction("or", tuple(listed)), types.BOOLEAN
-    )
+    condition = conditions[0] if len(conditions) == 1 else Junction("or", tuple(conditions))
+    return TypedValue(condition, types.BOOLEAN)
 
 
-def _first(option: BoundOption, left: Operand, computed: Sequence[Operand]) -> TypedValue:
-    """The value of a literal before `in`: with dates in the list, a date-time is a date."""
-    found = [option.value(each).type for each in computed]
-    if (
-        types.DATE in found
-        and isinstance(left.node, Literal)
-        and left.node.type == "datetimeoffset"
-    ):
-        bound = option.literal(left.node, types.DATE)
-        if bound.stored is not None:
-            return TypedValue(option.slots.add(bound.stored), types.DATE)
+def _list_operand(option: BoundOption, left: Operand, computed: Sequence[Operand]) -> TypedValue:
+    """The value before `in`; a date-time literal is a date if the list has dates."""
+    node, listed = left.node, [option.value(each).type for each in computed]
+    if isinstance(node, Literal) and node.type == "datetimeoffset" and types.DATE in listed:
+        literal = option.literal(node, types.DATE)
+        if literal.stored is not None:
+            return TypedValue(option.slots.add(literal.stored), types.DATE)
     return option.value(left)
 
 
 def common_type(
     option: BoundOption,
     node: Node,
-    left: tuple[Node, TypedValue],
-    right: tuple[Node, TypedValue],
+    left: Operand,
+    right: Operand,
     *,
     computes: bool = True,
 ) -> tuple[TypedValue, TypedValue]:
-    """Convert two values to a common type; raises `Refusal` (400) if there is none.
+    """Convert two bound operands to a common type; raises `Refusal` (400) if there is none.
 
     With `computes=False`, for a comparison, a whole number may be larger than all Decimals.
     """
-    first, second = left[1], right[1]
-    if first.type is types.RECORD and second.type is types.RECORD:
-        _check_same_keys(option, node, left, right)
-    if first.type is second.type or types.NULL in (first.type, second.type):
+    first, second = option.value(left), option.value(right)
+    both = (first.type, second.type)
+    if both == (types.RECORD, types.RECORD):
+        if first.edm_type.edm_name != second.edm_type.edm_name:
+            raise option.misused(
+                node,
+                f"{described(left.node)} and {name_of(right.node)} are records whose keys differ "
+                "in type",
+                "Compare properties of one type.",
+            )
         return first, second
-    if first.type in types.NUMBERS and second.type in types.NUMBERS:
-        wanted = (
-            types.WIDE_DECIMAL if types.WIDE_DECIMAL in (first.type, second.type) else types.DECIMAL
-        )
+    if first.type is second.type or types.NULL in both:
+        return first, second
+    if types.NUMBERS.issuperset(both):
+        wanted = types.WIDE_DECIMAL if types.WIDE_DECIMAL in both else types.DECIMAL
         if not computes:
             first, second = within_decimals(first), within_decimals(second)
         return as_type(first, wanted), as_type(second, wanted)
     raise option.misused(
         node,
-        f"{described(left[0])} is {first.type.expected}, but {name_of(right[0])} is "
+        f"{described(left.node)} is {first.type.expected}, but {name_of(right.node)} is "
         f"{second.type.expected}",
         "Use values of one type.",
     )
-
-
-def _check_same_keys(
-    option: BoundOption, node: Node, left: tuple[Node, TypedValue], right: tuple[Node, TypedValue]
-) -> None:
-    if left[1].edm_type.edm_name != right[1].edm_type.edm_name:
-        raise option.misused(
-            node,
-            f"{described(left[0])} and {name_of(right[0])} are records whose keys differ in type",
-            "Compare properties of one type.",
-        )
 
 
 def as_type(typed: TypedValue, wanted: types.ExpressionType) -> TypedValue:
@@ -182,31 +166,30 @@ def _is_null(node: Node) -> bool:
 def _with_null(option: BoundOption, operator: str, operand: Operand) -> TypedValue:
     typed = option.value(operand)
     if typed.type is types.NULL or not typed.nullable or operator in ("lt", "gt"):
-        holds = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
-        return TypedValue(Constant(holds), types.BOOLEAN)
-    absent = IsNull(typed.value)
-    return TypedValue(Not(absent) if operator == "ne" else absent, types.BOOLEAN)
+        is_true = operator in _EQUAL if typed.type is types.NULL else operator == "ne"
+        return TypedValue(Constant(is_true), types.BOOLEAN)
+    is_null = IsNull(typed.value)
+    return TypedValue(Not(is_null) if operator == "ne" else is_null, types.BOOLEAN)
 
 
 def _with_literal(
-    option: BoundOption, operator: str, held: TypedValue, literal: Literal
+    option: BoundOption, operator: str, value: TypedValue, node: Literal
 ) -> TypedValue:
-    if held.type is types.BOOLEAN and literal.type == "boolean" and operator in ("eq", "ne"):
-        expected = (literal.text == "true") == (operator == "eq")
-        if not held.nullable:
-            return held if expected else TypedValue(negated(held.value), types.BOOLEAN)
-        return compared(operator, held, TypedValue(Constant(literal.text == "true"), types.BOOLEAN))
-    if held.type is types.BOOLEAN:
-        option.literal(literal, held.type)
-        return compared(operator, held, TypedValue(Constant(literal.text == "true"), types.BOOLEAN))
-    bound = option.literal(literal, held.type)
-    if bound.stored is None:
+    literal = option.literal(node, value.type)
+    if value.type is types.BOOLEAN:
+        is_true = node.text == "true"
+        if value.nullable or operator not in ("eq", "ne"):
+            return compared(operator, value, TypedValue(Constant(is_true), types.BOOLEAN))
+        if is_true == (operator == "eq"):
+            return value
+        return TypedValue(negated(value.value), types.BOOLEAN)
+    if literal.stored is None:
         return TypedValue(Constant(operator == "ne"), types.BOOLEAN)
-    if not bound.exact:
+    if not literal.exact:
         if operator in ("eq", "ne"):
             return TypedValue(Constant(operator == "ne"), types.BOOLEAN)
         operator = "le" if operator in ("lt", "le") else "gt"
-    return compared(operator, held, TypedValue(option.slots.add(bound.stored), held.type))
+    return compared(operator, value, TypedValue(option.slots.add(literal.stored), value.type))
 
 
 def negated(condition: Value) -> Value:

@@ -76,9 +76,9 @@ class Lengths:
         """
         match node:
             case Field() if node.name in self._computed:
-                held = self._computed[node.name]
-                inner = Lengths(self._model, self._option, held.values)
-                return inner.longest(held.value, position)
+                computed = self._computed[node.name]
+                inner = Lengths(self._model, self._option, computed.values)
+                return inner.longest(computed.value, position)
             case Field() if node.name in self._known:
                 return self._known[node.name]
             case Field() | Member():

@@ -8,8 +8,7 @@ from comptoir.edm.model import NAMESPACE, EntitySet, Model
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
-from comptoir.plan.faults import past_value
-from comptoir.refusals import unknown_name
+from comptoir.refusals import past_value, unknown_name
 from comptoir.request.expression.tree import Path
 
 MOST_STEPS = 8
@@ -71,12 +70,12 @@ class Paths:
         name, *beyond = rest
         if name == "$count" and place.many:
             return TypedValue(CountOf(place.steps), types.WHOLE, most=2**53)
-        held = place.entity_set.type.by_name.get(name)
-        if held is None:
+        found = place.entity_set.type.by_name.get(name)
+        if found is None:
             raise self._unknown(path, place, name)
         if place.many:
             raise self._several_records(path)
-        if held.secret:
+        if found.secret:
             raise self._option.misused(path, f"{name} is secret", "Use another property.")
         if beyond == ["$count"]:
             raise self._unknown(path, place, "$count")
@@ -85,7 +84,7 @@ class Paths:
         value: Value = Member(place.number, name) if place.number else Field(name)
         if place.steps:
             value = Related(place.steps, value)
-        return typed_property(value, held.type, nullable=bool(place.steps))
+        return typed_property(value, found.type, nullable=bool(place.steps))
 
     def records(self, path: Path) -> Place:
         """Bind a path to a collection of related records; raises `Refusal` (400, 501)."""

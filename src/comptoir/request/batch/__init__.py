@@ -1,11 +1,20 @@
 """Batches: bodies in JSON or multipart/mixed to one tree of requests and atomic groups."""
 
-from comptoir.request.batch.address import Address, Roots, origin
-from comptoir.request.batch.condition import Condition, holds
 from comptoir.request.batch.documents import parse_documents
-from comptoir.request.batch.faults import malformed
 from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
-from comptoir.request.batch.tree import Batch, BatchLimits, Group, Part, referenced_tag
+from comptoir.request.batch.tree import (
+    Address,
+    Batch,
+    BatchLimits,
+    Condition,
+    Group,
+    Part,
+    Roots,
+    holds,
+    malformed,
+    origin,
+    referenced_tag,
+)
 
 __all__ = [
     "MULTIPART",

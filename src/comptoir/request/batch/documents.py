@@ -1,6 +1,11 @@
-"""Batches in JSON (OData JSON Format 4.01, section 19.1)."""
+"""Batches in JSON (OData JSON Format 4.01, section 19.1).
+
+Of the language of `if`, the outcomes of earlier requests are supported, `$<id>/$succeeded`, with
+`and`, `or`, `not` and parentheses.
+"""
 
 import binascii
+import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import TypeVar
@@ -8,45 +13,63 @@ from typing import TypeVar
 import msgspec
 
 from comptoir.errors import BAD_REQUEST, Refusal
-from comptoir.request.batch.address import Roots, parse_address
-from comptoir.request.batch.condition import parse_condition
-from comptoir.request.batch.faults import head_too_large, malformed, too_many, unsupported
+from comptoir.messages import quoted
 from comptoir.request.batch.tree import (
+    BODY,
     MOST_FIELDS,
     Batch,
     BatchLimits,
+    Condition,
+    Constant,
     Group,
     Item,
+    Junction,
+    Not,
     Part,
+    Roots,
+    Succeeded,
     check_body,
     check_header,
     check_url_size,
     checked,
+    head_too_large,
+    malformed,
+    parse_address,
     read_id,
     read_method,
+    too_many_requests,
+    unsupported,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
 
+DEEPEST_CONDITION = 20
+"""Levels of parentheses and `not` in an `if`."""
+
+LONGEST_CONDITION = 2_500
+"""Characters of an `if`."""
+
 Members = Mapping[str, msgspec.Raw]
+
+_CONDITION_TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
 
 _MEMBERS = frozenset(
     {"id", "method", "url", "headers", "body", "atomicityGroup", "dependsOn", "if"}
 )
 _FIELD_BYTES = len(": \r\n")
-_ROOT = "The body"
+_OTHER_ID = "Choose another one."
 
 T = TypeVar("T")
 
 
 def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
-    """Read a batch from a JSON object with `requests`; raises `Refusal` with the place at fault."""
-    document = _decoded(body, dict[str, msgspec.Raw], _ROOT, 'an object such as {"requests": []}')
-    _check_names(document, frozenset({"requests"}), _ROOT)
+    """The batch in a JSON object with `requests`; raises `Refusal` with the place of a fault."""
+    document = _decoded(body, dict[str, msgspec.Raw], BODY, 'an object such as {"requests": []}')
+    _check_names(document, frozenset({"requests"}), BODY)
     if "requests" not in document:
-        raise Refusal(BAD_REQUEST, "The batch has no requests. Send an array of them.")
+        raise Refusal(BAD_REQUEST, "The batch has no requests", "Send an array of them.")
     listed = _decoded(document["requests"], list[msgspec.Raw], "requests", "an array of objects")
     if len(listed) > limits.requests:
-        raise too_many(limits.requests)
+        raise too_many_requests(limits.requests)
     parts: list[tuple[str | None, Part]] = []
     ids: set[str] = set()
     for number, raw in enumerate(listed, 1):
@@ -55,7 +78,7 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
         group = _text(members, "atomicityGroup", place)
         part = _part(members, number, limits, roots)
         if part.id in ids:
-            raise malformed(place, f"another request has the id {part.id!r} too.")
+            raise malformed(place, f"The id {quoted(str(part.id))} is given twice", _OTHER_ID)
         ids.add(str(part.id))
         parts.append((None if group is None else read_id(group, place), part))
     return checked(_grouped(parts, ids))
@@ -67,7 +90,7 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
     given = {name: _text(members, name, place) for name in ("id", "method", "url", "if")}
     for name in ("id", "method", "url"):
         if given[name] is None:
-            raise malformed(place, f"{name} is missing.")
+            raise malformed(place, f"{name} is missing", "Add it.")
     method = read_method(given["method"] or "", place)
     check_url_size(len(given["url"] or ""), limits, place)
     headers = _headers(members, place, limits)
@@ -80,7 +103,7 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
             members["dependsOn"], list[str], f"{place}.dependsOn", "an array of ids"
         )
         if len(depends_on) > limits.requests:
-            raise malformed(f"{place}.dependsOn", "it names more ids than there can be.")
+            raise malformed(f"{place}.dependsOn", "There are too many ids", "Send each id once.")
     condition = given["if"]
     return Part(
         number,
@@ -91,7 +114,7 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
         headers,
         body,
         tuple(depends_on),
-        None if condition is None else parse_condition(condition, place),
+        None if condition is None else _condition(condition, place),
     )
 
 
@@ -104,13 +127,15 @@ def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
             items.append(part)
             continue
         if part.method == "GET":
-            raise unsupported(part.place, "a GET in an atomicity group")
+            raise unsupported(part.place, "A GET in an atomicity group")
         if isinstance(last, Group) and last.name == name:
             items[-1] = Group(name, (*last.parts, part))
         elif name in names:
-            raise malformed(part.place, f"the requests of the group {name!r} must be adjacent.")
+            problem = f"The requests of the group {quoted(name)} are not adjacent"
+            raise malformed(part.place, problem, "Send them one after another.")
         elif name in ids:
-            raise malformed(part.place, f"the group {name!r} has the id of a request.")
+            problem = f"The group {quoted(name)} has the id of a request"
+            raise malformed(part.place, problem, _OTHER_ID)
         else:
             names.add(name)
             items.append(Group(name, (part,)))
@@ -121,17 +146,18 @@ def _headers(members: Members, place: str, limits: BatchLimits) -> Headers:
     if not _is_given(members, "headers"):
         return {}
     place = f"{place}.headers"
-    given = _decoded(members["headers"], dict[str, str], place, "an object of texts")
+    given = _decoded(members["headers"], dict[str, str], place, "an object of strings")
     headers: dict[bytes, bytes] = {}
     for name, text in given.items():
         key, value = lowered(name).encode(), text.strip(BLANKS).encode()
         check_header(key, value, place)
         if key in headers:
-            raise malformed(place, f"the header {name[:40]!r} is given twice.")
+            problem = f"The header {quoted(name)} is given twice"
+            raise malformed(place, problem, "Send it once.")
         headers[key] = value
     size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
     if size > limits.header_bytes or len(headers) > MOST_FIELDS:
-        raise head_too_large(place, limits.header_bytes, MOST_FIELDS)
+        raise head_too_large(place, limits.header_bytes)
     if b"transfer-encoding" in headers:
         raise unsupported(place, "Transfer-Encoding in a batch")
     return headers
@@ -145,15 +171,14 @@ def _body(members: Members, headers: Headers, place: str) -> bytes | None:
     media = declared.partition(";")[0].strip().lower()
     if media == "application/json" or media.endswith("+json"):
         return raw
-    text = _decoded(raw, str, f"{place}.body", f"text, since it is declared as {media[:60]!r}")
+    text = _decoded(raw, str, f"{place}.body", f"a string, since its media type is {quoted(media)}")
     if media.startswith("text/"):
         return text.encode()
     try:
         return urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
-        raise malformed(
-            f"{place}.body", f"a body of {media[:60]!r} must be base64url-encoded."
-        ) from None
+        problem = f"The body of type {quoted(media)} is not base64url-encoded"
+        raise malformed(f"{place}.body", problem, "Encode it.") from None
 
 
 def _place(number: int) -> str:
@@ -167,24 +192,102 @@ def _is_given(members: Members, name: str) -> bool:
 def _text(members: Members, name: str, place: str) -> str | None:
     if not _is_given(members, name):
         return None
-    return _decoded(members[name], str, f"{place}.{name}", 'text, such as "1"')
+    return _decoded(members[name], str, f"{place}.{name}", 'a string, such as "1"')
 
 
 def _check_names(members: Members, known: frozenset[str], place: str) -> None:
     for name in members:
         if name not in known and "@" not in name:
-            listed = ", ".join(sorted(known))
-            raise malformed(place, f"{name[:40]!r} is unknown here. Known are: {listed}.")
+            remedy = f"Use only {', '.join(sorted(known))}."
+            raise malformed(place, f"Unknown member {quoted(name)}", remedy)
 
 
-def _decoded(raw: bytes | msgspec.Raw, kind: type[T], place: str, wanted: str) -> T:
+def _decoded(raw: bytes | msgspec.Raw, type_: type[T], place: str, wanted: str) -> T:
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return msgspec.json.decode(raw, type=type_)
     except msgspec.ValidationError:
-        raise malformed(place, f"it must be {wanted}.") from None
+        raise malformed(place, "Invalid JSON value", f"Send {wanted}.") from None
     except UnicodeDecodeError:
-        raise malformed(place, "it is not UTF-8.") from None
+        raise malformed(place, "The JSON is not UTF-8", "Encode it as UTF-8.") from None
     except msgspec.DecodeError as fault:
-        raise malformed(place, f"it is not JSON: {fault}.") from None
+        raise malformed(place, f"Malformed JSON ({fault})", "Correct it.") from None
     except RecursionError:
-        raise malformed(place, "it nests arrays or objects too deeply.") from None
+        raise malformed(place, "The JSON nests too deeply", "Nest it less.") from None
+
+
+def _condition(text: str, place: str) -> Condition:
+    """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
+    if len(text) > LONGEST_CONDITION:
+        problem = f"The condition exceeds the limit of {LONGEST_CONDITION} characters"
+        raise malformed(f"{place}.if", problem, "Shorten it.")
+    reader = _ConditionReader(text, place)
+    condition = reader.any_of(0)
+    reader.end()
+    return condition
+
+
+class _ConditionReader:
+    """Reads a condition, one token ahead."""
+
+    def __init__(self, text: str, place: str) -> None:
+        self._text = text
+        self._place = f"{place}.if"
+        self._position = 0
+        self._next: re.Match[str] | None = None
+        self._advance()
+
+    def any_of(self, depth: int) -> Condition:
+        return self._joined("or", depth)
+
+    def end(self) -> None:
+        if self._next is not None or self._text[self._position :].strip():
+            raise self._unexpected()
+
+    def _joined(self, word: str, depth: int) -> Condition:
+        operands = [self._operand(word, depth)]
+        while self._take(word):
+            operands.append(self._operand(word, depth))
+        return operands[0] if len(operands) == 1 else Junction(word == "and", tuple(operands))
+
+    def _operand(self, word: str, depth: int) -> Condition:
+        return self._joined("and", depth) if word == "or" else self._single(depth)
+
+    def _single(self, depth: int) -> Condition:
+        if depth > DEEPEST_CONDITION:
+            problem = f"The nesting exceeds the limit of {DEEPEST_CONDITION} levels"
+            raise malformed(self._place, problem, "Nest the condition less.")
+        if self._take("not"):
+            return Not(self._single(depth + 1))
+        for word in ("true", "false"):
+            if self._take(word):
+                return Constant(word == "true")
+        match = self._next
+        if match is not None and match[3]:
+            self._advance()
+            return Succeeded(match[3])
+        if match is not None and match[1]:
+            self._advance()
+            inner = self.any_of(depth + 1)
+            if self._next is None or not self._next[2]:
+                raise self._unexpected()
+            self._advance()
+            return inner
+        raise self._unexpected()
+
+    def _take(self, word: str) -> bool:
+        is_next = self._next is not None and (self._next[4] or "").lower() == word
+        if is_next:
+            self._advance()
+        return is_next
+
+    def _advance(self) -> None:
+        if self._next is not None:
+            self._position = self._next.end()
+        self._next = _CONDITION_TOKEN.match(self._text, self._position)
+
+    def _unexpected(self) -> Refusal:
+        rest = self._text[self._position :].strip()
+        if not rest or rest[0] in "()":
+            return malformed(self._place, "The condition is incomplete", "Complete it.")
+        construct = f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)"
+        return unsupported(self._place, construct)

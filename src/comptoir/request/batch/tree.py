@@ -1,18 +1,32 @@
-"""What a batch holds, in whichever format it was sent (OData Protocol 4.01, section 11.7)."""
+"""The requests of a batch, in either format (OData Protocol 4.01, section 11.7)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote, unquote
 
 import msgspec
 
-from comptoir.request.batch.address import Address, referenced_values
-from comptoir.request.batch.condition import Condition, ids_in
-from comptoir.request.batch.faults import head_too_large, malformed, unsupported
+from comptoir.errors import BAD_REQUEST, BODY_TOO_LARGE, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, Refusal
+from comptoir.messages import quoted
+from comptoir.refusals import limit_exceeded
 from comptoir.request.headers import Headers
+
+BATCH = "$batch"
+BODY = "The body"
+"""The place of a fault that is not in a single request."""
 
 METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE"})
 MOST_FIELDS = 100
-"""The most headers of a part."""
+"""Headers of a part."""
+
+_ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/?]*)(.*)", re.DOTALL)
+_REFERENCE = re.compile(r"\$([\w.~-]+)", re.ASCII)
+_VALUE = re.compile(r"(?<![/\w])\$([\w.~-]+)", re.ASCII)
+_SYSTEM_RESOURCES = frozenset({BATCH, "$crossjoin", "$all", "$entity", "$root", "$id", "$metadata"})
+_DEFAULT_PORTS = ("http://", ":80"), ("https://", ":443")
+_PLAIN = re.compile(r"[\x21-\x7e]*")
+# printable ASCII remains as it is; the rest is encoded as UTF-8
+_UNENCODED = "".join(map(chr, range(0x21, 0x7F)))
 
 _LONGEST_ID = 200
 _ID = re.compile(r"[\x20-\x7e]+")
@@ -22,19 +36,81 @@ _TAG_REFERENCE = re.compile(rb"\s*\$([\w.~-]+)\s*")
 _BODILESS = frozenset({"GET", "DELETE"})
 
 
+class Address(msgspec.Struct, frozen=True):
+    """The percent-encoded path below the base path, and the query, of a request.
+
+    With a `reference`, the id of an earlier request, `path` continues that request's record.
+    """
+
+    path: str
+    query: str
+    reference: str | None = None
+
+
+class Roots(msgspec.Struct, frozen=True):
+    """The URLs of this service.
+
+    `origins` are scheme and authority, as `origin` returns them; `base_paths` are the prefixes of
+    paths; `root` is the service root of the batch, below the base path: empty, or `/companies(…)`.
+    """
+
+    origins: frozenset[str]
+    base_paths: tuple[str, ...]
+    root: str
+
+
+def origin(url: str) -> str:
+    """Normalized scheme and authority of an absolute URL; empty for another URL."""
+    match = _ORIGIN.fullmatch(url)
+    if match is None:
+        return ""
+    lowered: str = match[1].lower()
+    for scheme, port in _DEFAULT_PORTS:
+        if lowered.startswith(scheme):
+            return lowered.removesuffix(port)
+    return lowered
+
+
+class Succeeded(msgspec.Struct, frozen=True):
+    """`$<id>/$succeeded`: whether an earlier request succeeded."""
+
+    id: str
+
+
+class Constant(msgspec.Struct, frozen=True):
+    """`true` or `false`."""
+
+    value: bool
+
+
+class Not(msgspec.Struct, frozen=True):
+    """The negation of a condition."""
+
+    operand: "Condition"
+
+
+class Junction(msgspec.Struct, frozen=True):
+    """Operands joined by `and` (`all`) or `or`."""
+
+    all: bool
+    operands: tuple["Condition", ...]
+
+
+Condition = Succeeded | Constant | Not | Junction
+
+
 class BatchLimits(msgspec.Struct, frozen=True):
-    """How much a batch may hold: requests, and bytes of the headers of each, its URL alike."""
+    """Requests of a batch; bytes of the headers of each, and of its URL."""
 
     requests: int
     header_bytes: int
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One request of a batch. `place` names it in messages: `requests[2]`, `part 3.1`.
+    """One request of a batch. `place` is its name in messages: `requests[2]`, `part 3.1`.
 
-    `number` counts the requests of the batch from 1.
-    `depends_on` holds ids of requests and names of groups that must have been done before, unless
-    there is a `condition`.
+    `number` counts the requests of the batch from 1. `depends_on` has ids of requests and names of
+    groups that must have succeeded before, unless there is a `condition`.
     """
 
     number: int
@@ -49,7 +125,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Requests that are done together or not at all: an atomicity group, a change set."""
+    """Requests that are executed atomically: an atomicity group or a change set."""
 
     name: str | None
     parts: tuple[Part, ...]
@@ -59,7 +135,7 @@ Item = Part | Group
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """A batch whose ids and dependencies are in order."""
+    """A batch whose ids and dependencies are valid."""
 
     items: tuple[Item, ...]
 
@@ -70,8 +146,40 @@ class Batch(msgspec.Struct, frozen=True):
             yield from item.parts if isinstance(item, Group) else (item,)
 
 
+def malformed(place: str, problem: str, remedy: str) -> Refusal:
+    """400: a batch that cannot be read; `place` names the part of it."""
+    return Refusal(BAD_REQUEST, _located(problem, place), _undone(remedy), target=place)
+
+
+def unsupported(place: str, construct: str) -> Refusal:
+    """501: valid OData that is not supported. `construct` begins the sentence."""
+    problem = _located(f"{construct} is not supported", place)
+    return Refusal(NOT_IMPLEMENTED, problem, _undone("Send the batch without it."), target=place)
+
+
+def too_many_requests(limit: int) -> Refusal:
+    """413: more requests than a batch may contain."""
+    remedy = _undone("Send several batches.")
+    return limit_exceeded("The batch", limit, "requests", remedy, error=BODY_TOO_LARGE)
+
+
+def head_too_large(place: str, limit: int) -> Refusal:
+    """431: a part with more headers, or a longer URL, than the limits allow."""
+    problem = f"The URL or the headers exceed the limit of {limit} bytes or {MOST_FIELDS} headers"
+    remedy = _undone("Send fewer or shorter headers.")
+    return Refusal(HEADERS_TOO_LARGE, _located(problem, place), remedy, target=place)
+
+
+def _located(problem: str, place: str) -> str:
+    return f"{problem} in {'the body' if place == BODY else place}"
+
+
+def _undone(remedy: str) -> str:
+    return f"{remedy} No request of the batch was executed."
+
+
 def referenced_tag(headers: Headers, name: bytes) -> str | None:
-    """The request whose entity tag `If-Match` or `If-None-Match` refers to: `$<id>`, unquoted."""
+    """The id of the request whose ETag the header `name` refers to: `$<id>`, unquoted."""
     match = _TAG_REFERENCE.fullmatch(headers.get(name, b""))
     return None if match is None else match[1].decode()
 
@@ -80,45 +188,44 @@ def read_method(text: str, place: str) -> str:
     """The method of a request, in upper case."""
     method = text.upper()
     if method not in METHODS:
-        allowed = ", ".join(sorted(METHODS))
-        raise malformed(place, f"its method {text[:20]!r} must be one of {allowed}.")
+        remedy = f"Use one of {', '.join(sorted(METHODS))}."
+        raise malformed(place, f"Invalid method {quoted(text)}", remedy)
     return method
 
 
 def read_id(text: str, place: str) -> str:
-    """The id of a request or the name of a group: printable ASCII, since answers repeat it."""
+    """The id of a request or the name of a group: printable ASCII, since responses repeat it."""
     if len(text) > _LONGEST_ID or _ID.fullmatch(text) is None:
-        raise malformed(
-            place, f"its id must be 1 to {_LONGEST_ID} printable ASCII characters, such as 1."
-        )
+        remedy = f"Use 1 to {_LONGEST_ID} printable ASCII characters, such as 1."
+        raise malformed(place, f"Invalid id {quoted(text)}", remedy)
     return text
 
 
 def check_header(name: bytes, value: bytes, place: str) -> None:
-    """Raise `Refusal` (400) for a header that could not be sent by itself."""
+    """Raise `Refusal` (400) for a header that HTTP does not allow."""
     if _NAME.fullmatch(name) is None or _CONTROL.search(value) is not None:
-        shown = name[:40].decode("latin-1")
-        raise malformed(place, f"its header {shown!r} is malformed. Write it as Name: value.")
+        shown = quoted(name.decode("latin-1"))
+        raise malformed(place, f"The header {shown} is malformed", "Write it as Name: value.")
 
 
 def check_url_size(size: int, limits: BatchLimits, place: str) -> None:
     """Raise `Refusal` (431) for a URL that is longer than all headers may be.
 
-    One that is merely too long for a URL is refused by itself when its turn comes.
+    The limit of a URL applies later, when the request is executed.
     """
     if size > limits.header_bytes:
-        raise head_too_large(place, limits.header_bytes, MOST_FIELDS)
+        raise head_too_large(place, limits.header_bytes)
 
 
 def check_body(method: str, body: bytes | None, place: str) -> bytes:
-    """The body of a request, empty when it has none; `Refusal` (400) where none may be."""
+    """The body of a request, which may be empty; `Refusal` (400) if the method has no body."""
     if body is not None and method in _BODILESS and body.strip():
-        raise malformed(place, f"a {method} has no body. Leave it out.")
+        raise malformed(place, f"{method} has a body", "Remove the body.")
     return body or b""
 
 
 def checked(items: Sequence[Item]) -> Batch:
-    """A batch of these items; `Refusal` (400, 501) unless what they refer to stands before them."""
+    """A batch of these items; `Refusal` (400, 501) for a reference to a later or unknown id."""
     before: set[str] = set()
     for item in items:
         within: set[str] = set()
@@ -137,17 +244,93 @@ def _check_references(part: Part, before: set[str], within: set[str]) -> None:
     conditions = frozenset() if part.condition is None else ids_in(part.condition)
     for wanted in (part.address.reference, *tags, *part.depends_on, *conditions):
         if wanted is not None and wanted not in before and wanted not in within:
-            raise malformed(
-                part.place,
-                f"it refers to {wanted[:40]!r}, but no request before it has that id.",
-            )
+            problem = f"The id {quoted(wanted)} is not that of an earlier request"
+            raise malformed(part.place, problem, "Refer to a request before this one.")
     for tag in tags:
         if tag in within:
-            raise unsupported(
-                part.place, f"${tag} as the entity tag of a request of the same atomic group"
-            )
+            raise unsupported(part.place, f"The ETag ${tag} of a request of the same atomic group")
     for each in conditions & within:
-        raise unsupported(part.place, f"an if on ${each}, a request of the same atomic group,")
+        raise unsupported(part.place, f"'if' on ${each}, a request of the same atomic group,")
     value = referenced_values(part.address.query, before | within)
     if value is not None:
-        raise unsupported(part.place, f"{value}, a value of another answer,")
+        raise unsupported(part.place, f"{value}, a value of another response,")
+
+
+def parse_address(url: str, roots: Roots, place: str) -> Address:
+    """The address of a URL: relative to the service root, an absolute path or an absolute URL.
+
+    An absolute path without a base path begins at the service root, as some clients write it.
+    Raises `Refusal` (400) for the URL of another service, a malformed URL, and a nested batch.
+    """
+    text = url if _PLAIN.fullmatch(url) else quote(url, safe=_UNENCODED)
+    if "#" in text:
+        raise malformed(place, "The URL contains #", "Encode it as %23.")
+    if text.startswith("//"):
+        raise malformed(place, "The URL begins with two slashes", "Remove one of them.")
+    path, _, query = _below_base(text, roots, place).partition("?")
+    inner = path.removeprefix(roots.root) if _is_below(path, roots.root) else path
+    first, slash, rest = inner.removeprefix("/").partition("/")
+    if unquote(inner).rstrip("/").endswith("/" + BATCH):
+        raise malformed(place, "A batch cannot contain a batch", "Send its requests instead.")
+    match = _REFERENCE.fullmatch(unquote(first))
+    if match is None or match[0] in _SYSTEM_RESOURCES:
+        return Address(path, query)
+    return Address(slash + rest, query, match[1])
+
+
+def referenced_values(query: str, ids: Iterable[str]) -> str | None:
+    """The first `$<id>` of another request in the values of a query string."""
+    known = frozenset(ids)
+    for option in query.split("&"):
+        value = unquote(option.partition("=")[2].replace("+", " "))
+        outside_quotes = "".join(value.split("'")[::2])
+        for match in _VALUE.finditer(outside_quotes):
+            if match[1] in known:
+                return match[0]
+    return None
+
+
+def _below_base(text: str, roots: Roots, place: str) -> str:
+    match = _ORIGIN.fullmatch(text)
+    if match is not None:
+        if origin(text) in roots.origins:
+            for base in roots.base_paths:
+                if _is_below(match[2], base):
+                    return match[2].removeprefix(base)
+        problem = f"{quoted(text)} is not a URL of this service"
+        raise malformed(place, problem, "Send a URL that is relative to the service root.")
+    if text.startswith("/"):
+        for base in roots.base_paths:
+            if _is_below(text, base):
+                return text.removeprefix(base)
+        if roots.root and _is_below(text, roots.root):
+            return text
+        return roots.root + text
+    return f"{roots.root}/{text}"
+
+
+def _is_below(path: str, base: str) -> bool:
+    return path.startswith(base) and path[len(base) : len(base) + 1] in ("", "/", "?")
+
+
+def holds(condition: Condition, succeeded: Mapping[str, bool]) -> bool:
+    """Whether a condition is true, given the outcomes of earlier requests."""
+    if isinstance(condition, Succeeded):
+        return succeeded.get(condition.id, False)
+    if isinstance(condition, Constant):
+        return condition.value
+    if isinstance(condition, Not):
+        return not holds(condition.operand, succeeded)
+    outcomes = (holds(operand, succeeded) for operand in condition.operands)
+    return all(outcomes) if condition.all else any(outcomes)
+
+
+def ids_in(condition: Condition) -> frozenset[str]:
+    """The ids of the requests that a condition refers to."""
+    if isinstance(condition, Succeeded):
+        return frozenset({condition.id})
+    if isinstance(condition, Not):
+        return ids_in(condition.operand)
+    if isinstance(condition, Junction):
+        return frozenset[str]().union(*map(ids_in, condition.operands))
+    return frozenset()

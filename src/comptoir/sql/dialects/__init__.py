@@ -1,26 +1,69 @@
-"""Dialects: what differs between the SQL of SQLite and of PostgreSQL.
+"""Dialects: the differences between the SQL of SQLite and that of PostgreSQL.
 
-`sqlite` and `postgresql` have the same modules: `functions`, `routines`, `text_index` and
-`bulk_statements`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its own
-syntax; for SQLite, `request/pattern` matches them.
+The packages `sqlite` and `postgresql` contain the dialect itself and the same modules: `functions`,
+`routines` and `text_index`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its
+own syntax; for SQLite, `request/automaton.py` matches them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from sqlalchemy import Column, ColumnElement, Select, Table
+from sqlalchemy import Column, ColumnElement, Select, Table, func
 from sqlalchemy.engine import Dialect as Compiler
 
+from comptoir.edm.numbers import UNIT
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import BoundSearch, Slot
 from comptoir.plan.functions import FunctionName
-from comptoir.sql.prepared import Prepared, Statement, Value
+from comptoir.sql.prepared import Prepared, Statement, Value, constant
 
 Operand: TypeAlias = ColumnElement[str | int]
 SqlExpression: TypeAlias = ColumnElement[bool] | ColumnElement[str] | ColumnElement[int] | Operand
 FunctionTable: TypeAlias = Mapping[FunctionName, Callable[..., SqlExpression]]
 """The functions that build the SQL of a call. A test requires each name in each dialect."""
+
+
+def infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
+    """Return a function that builds an operation with an infix operator."""
+    return lambda left, right: left.op(symbol)(right)
+
+
+COMMON_FUNCTIONS: FunctionTable = {
+    "add_native": infix("+"),
+    "sub_native": infix("-"),
+    "mul_native": infix("*"),
+    "div_native": infix("/"),
+    "mod_native": infix("%"),
+    "negate": constant(0).op("-"),
+    "scale": lambda number: number.op("*")(constant(UNIT)),
+    "text_of_text": lambda text: text,
+    "totalseconds": lambda duration: duration,
+    "count": func.count,
+    "countdistinct": lambda values: func.count(values.distinct()),
+    "min": func.min,
+    "max": func.max,
+}
+"""The functions that have the same SQL in all dialects."""
+
+TIME_PARTS: Mapping[FunctionName, tuple[int, int]] = {
+    "year": (1, 4),
+    "month": (6, 2),
+    "day": (9, 2),
+    "hour": (12, 2),
+    "minute": (15, 2),
+    "second": (18, 2),
+    "hour_of_time": (1, 2),
+    "minute_of_time": (4, 2),
+    "second_of_time": (7, 2),
+}
+"""The number that each function reads from a stored time: its first character and its length."""
+
+MILLISECONDS: Mapping[FunctionName, int] = {
+    "fractionalseconds": 21,
+    "fractionalseconds_of_time": 10,
+}
+"""The first character of the milliseconds that each function reads from a stored time."""
 
 LONGEST_TEXT = 2**30
 """A number of characters that is larger than the length of any text."""
@@ -45,7 +88,7 @@ class TextIndex(Protocol):
         """Return the statements that remove documents, with the texts as they were added."""
 
     def candidates(
-        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         """Select the numbers, from `first` to `last`, of documents that a search may find.
 
@@ -78,10 +121,10 @@ class BulkStatements(Protocol):
         conditions: Sequence[ColumnElement[bool]],
         rows: int,
     ) -> Prepared:
-        """The statement that selects columns of the rows with given values in the columns `names`.
+        """Return the statement that selects columns of the rows with wanted values of `names`.
 
-        `conditions` are further ones. Its values are the company and a result of `lookup_values`,
-        which also returns `rows`.
+        Further `conditions` apply. Its values are the company and those of `lookup_values`, which
+        also returns `rows`.
         """
 
     def lookup_values(

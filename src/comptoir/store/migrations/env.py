@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from comptoir.store.upgrading import is_declared, spelled_type
+from comptoir.store.revisions import is_declared, spelled_type
 
 context.configure(
     connection=context.config.attributes["connection"],

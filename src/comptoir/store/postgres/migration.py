@@ -212,7 +212,7 @@ class _Migration:
             check_cluster(cluster, self._name)
         if cluster is not None:
             connection.exec_driver_sql(SEQUENTIAL)
-        from comptoir.store.upgrading import upgrade  # noqa: PLC0415 - imports Alembic
+        from comptoir.store.revisions import upgrade  # noqa: PLC0415 - imports Alembic
 
         state = upgrade(connection, self.model, self._name)
         if state.revision == revisions().head:

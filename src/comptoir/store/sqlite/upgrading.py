@@ -11,7 +11,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.store.upgrading import upgrade
+from comptoir.store.revisions import upgrade
 
 
 def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from comptoir.request.pattern import PatternFault, compiled_pattern
+from comptoir.request.automaton import compiled_pattern
+from comptoir.request.pattern import PatternFault
 from comptoir.sql.dialects.postgresql.patterns import as_regex
 from support.effort import examples
 from support.functions import OnPostgres

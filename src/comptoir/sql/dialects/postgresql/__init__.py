@@ -1,12 +1,124 @@
-"""The dialect of PostgreSQL."""
+"""The dialect of PostgreSQL, and its bulk statements: they bind an array for each column.
 
+A temporary table would need rights of its own and fill the database's catalog. It would also have
+no company: with tables distributed by company, a statement that joins it would not run on a single
+node.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    ColumnElement,
+    Integer,
+    Table,
+    TableValuedAlias,
+    Text,
+    bindparam,
+    cast,
+    func,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+from sqlalchemy.engine import Dialect as Compiler
+from typing_extensions import override
 
-from comptoir.sql.dialects import Dialect
-from comptoir.sql.dialects.postgresql.bulk_statements import PostgresBulkStatements
+from comptoir.edm.types import Stored
+from comptoir.sql.dialects import BulkStatements, Dialect
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
-from comptoir.sql.dialects.postgresql.text_index import TrigramIndex
+from comptoir.sql.dialects.postgresql.text_index import PgTrgmIndex
+from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, named, prepare
+from comptoir.sql.tables import COMPANY_ID
+
+_COMPANY = "company"
+
+
+class PostgresBulkStatements(BulkStatements):
+    """Implements `BulkStatements` with arrays."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        self._compiler = compiler
+
+    @override
+    def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
+        staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
+        statement = (
+            update(table)
+            .where(table.c[COMPANY_ID] == named(_COMPANY), table.c[key] == staged.c[key])
+            .values({table.c[name]: staged.c[name] for name in names})
+        )
+        prepared = prepare(statement, self._compiler, (_COMPANY, key, *names))
+        sources = tuple([row.order.index(place) for place in prepared.order])
+        shared, found_by = prepared.order.index(0), prepared.order.index(1)
+        staging = BulkQuery(prepared.text, sources, shared, found_by, prepared.conversions)
+        return msgspec.structs.replace(row, bulk=staging)
+
+    @override
+    def lookup(
+        self,
+        table: Table,
+        columns: Sequence[Column[str | int]],
+        names: Sequence[str],
+        conditions: Sequence[ColumnElement[bool]],
+        rows: int,
+    ) -> Prepared:
+        wanted = _rows("wanted", {name: table.c[name] for name in names})
+        found = (
+            select(*columns)
+            .where(
+                table.c[COMPANY_ID] == named(_COMPANY),
+                *(table.c[name] == wanted.c[name] for name in names),
+                *conditions,
+            )
+            # keeps the planner from a join, which does not use the index while there are no
+            # statistics: it then estimates any company as a small part of the table
+            .offset(constant(0))
+            .lateral("found")
+        )
+        statement = select(*found.c).select_from(wanted.join(found, true()))
+        return prepare(statement, self._compiler, (_COMPANY, *names))
+
+    @override
+    def lookup_values(
+        self, wanted: Sequence[tuple[Stored, ...]]
+    ) -> Iterator[tuple[int, Sequence[Value]]]:
+        if wanted:
+            yield 1, list(zip(*wanted, strict=True))
+
+
+def _rows(name: str, columns: Mapping[str, Column[str | int]]) -> TableValuedAlias:
+    """The rows of values that are bound as an array for each column."""
+    arrays = [
+        # in a subquery, so that the plan does not depend on the number of values
+        select(_array(each, column)).scalar_subquery()
+        for each, column in columns.items()
+    ]
+    return func.unnest(*arrays).table_valued(*columns).render_derived(name=name)
+
+
+def _array(name: str, column: Column[str | int]) -> ColumnElement[Sequence[str | int]]:
+    """A bind parameter for the values of a column: an array of texts, or of numbers as one text.
+
+    asyncpg knows arrays of texts. It looks up any other array type by a recursive query of the
+    catalog, which takes many seconds on a node of Citus with shards.
+    """
+    if isinstance(column.type, Integer):
+        return cast(converted(name, _numbers), ARRAY(BigInteger))
+    return bindparam(name, type_=ARRAY(Text), required=True)
+
+
+def _numbers(values: Value) -> str:
+    """Numbers in the text form of an array (PostgreSQL, "Array Value Input")."""
+    if values is None or isinstance(values, str | int):
+        raise TypeError("an array requires the values of many rows")
+    return "{" + ",".join("NULL" if each is None else f"{each:d}" for each in values) + "}"
+
 
 _compiler = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
-POSTGRESQL = Dialect(_compiler, FUNCTIONS, TrigramIndex(), PostgresBulkStatements(_compiler))
+POSTGRESQL = Dialect(_compiler, FUNCTIONS, PgTrgmIndex(), PostgresBulkStatements(_compiler))

@@ -37,7 +37,15 @@ from comptoir.edm.numbers import (
     WHOLE_DIGITS,
 )
 from comptoir.plan.expressions.types import LARGEST, WIDE_SCALE
-from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.sql.dialects import (
+    COMMON_FUNCTIONS,
+    LONGEST_TEXT,
+    MILLISECONDS,
+    TIME_PARTS,
+    FunctionTable,
+    Operand,
+    SqlExpression,
+)
 from comptoir.sql.dialects.postgresql.patterns import as_regex
 from comptoir.sql.prepared import (
     BLANK,
@@ -52,7 +60,7 @@ from comptoir.sql.prepared import (
 Computed = Callable[..., SqlExpression]
 Result = type[BigInteger] | type[Text] | type[Numeric[Decimal]]
 
-_POINT = f"{WHOLE_DIGITS} digits before the point"
+_WHOLE_LIMIT = f"{WHOLE_DIGITS} digits before the point"
 
 
 def _numeric(number: str) -> SqlExpression:
@@ -93,8 +101,8 @@ def _operation(routine: str, name: str) -> Computed:
 
 def _wide_operation(name: str) -> Computed:
     def combined(left: Operand, right: Operand) -> SqlExpression:
-        made = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
-        return _by_code_point(made)
+        result = _call("wide", Text, _exact(left), constant_text(name), _exact(right))
+        return _by_code_point(result)
 
     return combined
 
@@ -111,18 +119,7 @@ def _rounded(direction: str) -> Computed:
     return lambda number: _call("rounded", BigInteger, _exact(number), constant_text(direction))
 
 
-def _infix(symbol: str) -> Computed:
-    return lambda left, right: left.op(symbol)(right)
-
-
 _NUMBERS: FunctionTable = {
-    "add_native": _infix("+"),
-    "sub_native": _infix("-"),
-    "mul_native": _infix("*"),
-    "div_native": _infix("/"),
-    "mod_native": _infix("%"),
-    "negate": constant(0).op("-"),
-    "scale": lambda number: number.op("*")(constant(UNIT)),
     "scale_checked": _whole("scale_checked"),
     "bounded": _whole("bounded"),
     "add_whole": _operation("whole", "add"),
@@ -226,10 +223,10 @@ def _fraction(start: int) -> Computed:
     return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
 
 
-def _back(name: str) -> Computed:
+def _subtracted(name: str) -> Computed:
     """A routine that adds a duration, called with the negative duration."""
     move = _text(name)
-    return lambda time, span: move(time, constant(0).op("-")(span))
+    return lambda time, duration: move(time, constant(0).op("-")(duration))
 
 
 def _between(left: Operand, right: Operand) -> SqlExpression:
@@ -237,26 +234,16 @@ def _between(left: Operand, right: Operand) -> SqlExpression:
 
 
 _TIMES: FunctionTable = {
-    "year": _part(1, 4),
-    "month": _part(6, 2),
-    "day": _part(9, 2),
-    "hour": _part(12, 2),
-    "minute": _part(15, 2),
-    "second": _part(18, 2),
-    "hour_of_time": _part(1, 2),
-    "minute_of_time": _part(4, 2),
-    "second_of_time": _part(7, 2),
-    "fractionalseconds": _fraction(21),
-    "fractionalseconds_of_time": _fraction(10),
+    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
-    "totaloffsetminutes": lambda moment: _length(moment).op("*")(constant(0)),
-    "totalseconds": lambda span: span,
+    "totaloffsetminutes": lambda instant: _length(instant).op("*")(constant(0)),
     "add_datetime": _text("add_moment"),
-    "sub_datetime": _back("add_moment"),
+    "sub_datetime": _subtracted("add_moment"),
     "between_datetimes": _between,
     "add_date": _text("add_date"),
-    "sub_date": _back("add_date"),
+    "sub_date": _subtracted("add_date"),
     "between_dates": _between,
 }
 
@@ -292,13 +279,13 @@ def _text_of(value: SqlExpression) -> SqlExpression:
     return _by_code_point(cast("SqlExpression", sql_cast(value, Text)))
 
 
-def _asked_of(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
-    # The code is never blank here, which the planner does not know. So the plan keeps the records,
-    # by which Citus finds the node, even where the condition holds for none of them.
+def _tied_to_row(code: Operand, condition: ColumnElement[bool]) -> SqlExpression:
+    # The code is never blank here, but the planner does not know that. So it keeps the records in
+    # the plan, by which Citus finds the node, even if the condition is false for all of them.
     return case((code != BLANK, condition))
 
 
-def _present(value: Operand) -> SqlExpression:
+def _null_as_value(value: Operand) -> SqlExpression:
     # null becomes the empty text, and any other value begins with a sign
     shown = constant_text("=").op("||")(sql_cast(value, Text))
     return _by_code_point(func.coalesce(shown, constant_text("")))
@@ -318,14 +305,13 @@ _CASTS: FunctionTable = {
     "datetime_of_text": _text("instant_of_text"),
     "time_of_text": _text("time_of_text"),
     "duration_of_text": _whole("duration_of_text"),
-    "text_of_text": lambda text: text,
     "text_of_whole": _text_of,
     "text_of_boolean": _text_of_boolean,
     "text_of_decimal": lambda number: _text_of(func.trim_scale(_exact(number))),
     "text_of_duration": _text("text_of_duration"),
     "as_number": lambda condition: _as_whole(sql_cast(condition, Integer)),
-    "null_as_value": _present,
-    "tied_to_row": _asked_of,
+    "null_as_value": _null_as_value,
+    "tied_to_row": _tied_to_row,
 }
 
 
@@ -339,7 +325,7 @@ def _sum(most: int, fitting: str) -> Computed:
 
 def _sum_wide(values: Operand) -> SqlExpression:
     most = f"{LARGEST // 10**WIDE_SCALE - 1}.{'9' * WIDE_SCALE}"
-    return _narrow(_fitting(func.sum(_exact(values)), most, _POINT))
+    return _narrow(_fitting(func.sum(_exact(values)), most, _WHOLE_LIMIT))
 
 
 def _average(total: SqlExpression, values: Operand) -> SqlExpression:
@@ -358,20 +344,16 @@ def _of_wide(aggregate: Computed) -> Computed:
 _AGGREGATES: FunctionTable = {
     "unindexed": lambda column: column,
     "sum_whole": _sum(MOST_WHOLE, "64 bits"),
-    "sum_decimal": _sum(MOST_DECIMAL, _POINT),
+    "sum_decimal": _sum(MOST_DECIMAL, _WHOLE_LIMIT),
     "sum_wide": _sum_wide,
     "average_whole": lambda values: _average(func.sum(values), values),
     "average_decimal": _average_decimal,
     "average_wide": lambda values: _average(func.sum(_exact(values)), values),
-    "min": func.min,
-    "max": func.max,
     "min_wide": _of_wide(func.min),
     "max_wide": _of_wide(func.max),
-    "countdistinct": lambda values: func.count(values.distinct()),
-    "count": func.count,
 }
 
 FUNCTIONS: FunctionTable = MappingProxyType(
-    {**_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
+    {**COMMON_FUNCTIONS, **_NUMBERS, **_TEXTS, **_TIMES, **_CASTS, **_AGGREGATES}
 )
 """The functions of PostgreSQL, by their names in a plan."""

@@ -14,9 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from comptoir.request.pattern import parse_pattern
-from comptoir.request.pattern.automaton import PATTERNS_KEPT
-from comptoir.request.pattern.tree import Alternatives, Characters, Edge, Part, Repeated
+from comptoir.request.automaton import CACHED_PATTERNS
+from comptoir.request.pattern import (
+    Alternatives,
+    Characters,
+    Edge,
+    Part,
+    Repeated,
+    parse_pattern,
+)
 
 _NEVER = "(?!)"
 """An expression that matches no text."""
@@ -50,7 +56,7 @@ class _Ways:
     whole: _Maybe = None
 
 
-@lru_cache(PATTERNS_KEPT)
+@lru_cache(CACHED_PATTERNS)
 def as_regex(pattern: str) -> str:
     """The expression that finds the same texts as a pattern; raises `PatternFault`.
 

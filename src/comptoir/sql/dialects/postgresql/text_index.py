@@ -15,7 +15,7 @@ from comptoir.sql.dialects import Documents, TextIndex
 from comptoir.sql.prepared import Statement, constant, slot_of
 
 
-class TrigramIndex(TextIndex):
+class PgTrgmIndex(TextIndex):
     """Implements `TextIndex` by an index on the column of the documents' texts."""
 
     # routines fold the texts, and `migrate` drops the documents when it changes the routines
@@ -32,7 +32,7 @@ class TrigramIndex(TextIndex):
 
     @override
     def candidates(
-        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
         return None
 

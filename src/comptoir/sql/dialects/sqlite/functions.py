@@ -1,7 +1,7 @@
 """The functions of a plan in SQLite's SQL.
 
-SQLite's own `lower`, `upper` and arithmetic differ from what OData means: Python functions take
-their place.
+SQLite's own `lower`, `upper` and arithmetic have other results than OData defines, so Python
+functions replace them.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,10 +34,19 @@ from comptoir.edm.times import DATE, DURATION, TIME_OF_DAY, duration_text
 from comptoir.edm.types import BOOLEAN, GUID, Stored
 from comptoir.plan.expressions.types import FINER, wide_text, wide_units
 from comptoir.plan.functions import FunctionName
-from comptoir.plan.searches import fold
-from comptoir.sql.dialects import LONGEST_TEXT, FunctionTable, Operand, SqlExpression
+from comptoir.plan.search import fold
+from comptoir.sql.dialects import (
+    COMMON_FUNCTIONS,
+    LONGEST_TEXT,
+    MILLISECONDS,
+    TIME_PARTS,
+    FunctionTable,
+    Operand,
+    SqlExpression,
+    infix,
+)
 from comptoir.sql.dialects.sqlite import routines
-from comptoir.sql.dialects.sqlite.routines import PARTED_AT, WideTotal
+from comptoir.sql.dialects.sqlite.routines import SPLIT_AT, WideTotal
 from comptoir.sql.prepared import PREFIX, constant
 
 _BEYOND_DECIMALS: int = 10**WHOLE_DIGITS
@@ -49,8 +58,8 @@ TRIGRAMS = f"{PREFIX}trigrams"
 class Routine:
     """A Python function that connections register.
 
-    It takes `arity` arguments, any number for -1. With `checks`, the next argument is what raises
-    when the statement must end.
+    It has `arity` arguments; -1 is any number. With `checks`, a further argument is a function that
+    raises if the statement must end.
     """
 
     arity: int
@@ -72,8 +81,8 @@ _ROUTINES: Mapping[FunctionName, Routine] = {
     "add_datetime": Routine(2, routines.add_datetime),
     "between_dates": Routine(2, routines.between_dates),
     "between_datetimes": Routine(2, routines.between_datetimes),
-    "sub_date": Routine(2, lambda day, span: routines.add_date(day, -span)),
-    "sub_datetime": Routine(2, lambda instant, span: routines.add_datetime(instant, -span)),
+    "sub_date": Routine(2, lambda day, duration: routines.add_date(day, -duration)),
+    "sub_datetime": Routine(2, lambda instant, duration: routines.add_datetime(instant, -duration)),
     "ceiling": Routine(1, routines.rounding(lambda units, unit: -(-units // unit), "ceiling")),
     "floor": Routine(1, routines.rounding(int.__floordiv__, "floor")),
     "round": Routine(1, routines.rounding(routines.away, "round")),
@@ -107,19 +116,19 @@ _ROUTINES: Mapping[FunctionName, Routine] = {
     "int64_of_decimal": Routine(1, routines.rounding_within(-MOST_WHOLE, MOST_WHOLE)),
     "int64_of_text": Routine(1, routines.parsing_whole(-MOST_WHOLE, MOST_WHOLE)),
     "rounded_decimal": Routine(1, routines.rounded_decimal),
-    "text_of_decimal": Routine(1, routines.shown),
+    "text_of_decimal": Routine(1, routines.number_text),
     "text_of_duration": Routine(1, duration_text),
     "time_of_text": Routine(1, routines.parsing(TIME_OF_DAY)),
     "fold": Routine(-1, fold),
 }
-"""What SQLite itself does not have, or computes otherwise."""
+"""The functions that SQLite does not have, or that have other results."""
 
 REGISTERED: Mapping[str, Routine] = MappingProxyType(
     {
         **{f"{PREFIX}{name}": routine for name, routine in _ROUTINES.items()},
         TRIGRAMS: Routine(2, routines.trigrams),
         f"{PREFIX}total_whole": Routine(2, routines.total(MOST_WHOLE, "64 bits")),
-        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, routines.POINT)),
+        f"{PREFIX}total_decimal": Routine(2, routines.total(MOST_DECIMAL, routines.WHOLE_LIMIT)),
         f"{PREFIX}mean_whole": Routine(3, routines.mean_whole),
         f"{PREFIX}mean_decimal": Routine(3, routines.mean_decimal),
     }
@@ -129,7 +138,7 @@ REGISTERED: Mapping[str, Routine] = MappingProxyType(
 REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = MappingProxyType(
     {f"{PREFIX}sum_wide": WideTotal.sum, f"{PREFIX}average_wide": WideTotal.average}
 )
-"""The aggregate functions that every connection registers: each takes one wide decimal a row."""
+"""The aggregate functions that every connection registers, over wide decimals."""
 
 
 def _contains_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
@@ -146,7 +155,7 @@ def _endswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
 
 
 def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlExpression:
-    # substr takes the lowest 32 bits of a number
+    # substr uses only the lowest 32 bits of a number
     first, *count = [func.min(each, constant(LONGEST_TEXT)) for each in (start, *length)]
     return func.substr(text, first.op("+")(constant(1)), *count, type_=Text)
 
@@ -177,13 +186,6 @@ def _bounded(number: Operand) -> SqlExpression:
     return func.max(func.min(number, constant(_BEYOND_DECIMALS)), constant(-_BEYOND_DECIMALS))
 
 
-def _infix(symbol: str) -> Callable[[Operand, Operand], SqlExpression]:
-    def combined(left: Operand, right: Operand) -> SqlExpression:
-        return left.op(symbol)(right)
-
-    return combined
-
-
 def _text_of_boolean(value: Operand) -> SqlExpression:
     return case(
         (value == constant(1), literal_column("'true'", Text)),
@@ -195,7 +197,7 @@ def _as_number(condition: Operand) -> SqlExpression:
     return type_coerce(condition, Integer)
 
 
-def _present(value: Operand) -> SqlExpression:
+def _null_as_value(value: Operand) -> SqlExpression:
     # no text or number equals a blob
     return func.coalesce(value, literal_column("x'00'"))
 
@@ -205,56 +207,36 @@ _NATIVE: FunctionTable = {
     "startswith_literal": _startswith_literal,
     "endswith_literal": _endswith_literal,
     "length": lambda text: func.length(text, type_=Integer),
-    "concat": _infix("||"),
+    "concat": infix("||"),
     "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
     "substring_literal": _substring_literal,
-    "year": _part(1, 4),
-    "month": _part(6, 2),
-    "day": _part(9, 2),
-    "hour": _part(12, 2),
-    "minute": _part(15, 2),
-    "second": _part(18, 2),
-    "hour_of_time": _part(1, 2),
-    "minute_of_time": _part(4, 2),
-    "second_of_time": _part(7, 2),
-    "fractionalseconds": _fraction(21),
-    "fractionalseconds_of_time": _fraction(10),
+    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
-    "totaloffsetminutes": lambda moment: func.length(moment).op("*")(constant(0)),
-    "totalseconds": lambda span: span,
-    "add_native": _infix("+"),
-    "sub_native": _infix("-"),
-    "mul_native": _infix("*"),
-    "div_native": _infix("/"),
-    "mod_native": _infix("%"),
-    "negate": constant(0).op("-"),
-    "scale": lambda number: number.op("*")(constant(UNIT)),
+    "totaloffsetminutes": lambda instant: func.length(instant).op("*")(constant(0)),
     "bounded": _bounded,
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
-    "text_of_text": lambda text: text,
     "as_number": _as_number,
     "tied_to_row": lambda _, condition: condition,
-    "null_as_value": _present,
+    "null_as_value": _null_as_value,
 }
 
 
-def _parted_sums(values: Operand) -> tuple[SqlExpression, SqlExpression]:
+def _split_sums(values: Operand) -> tuple[SqlExpression, SqlExpression]:
     """The sums of the upper and of the lower bits of numbers, neither of which overflows."""
-    upper = values.op(">>")(constant(PARTED_AT))
-    lower = values.op("&")(constant((1 << PARTED_AT) - 1))
+    upper = values.op(">>")(constant(SPLIT_AT))
+    lower = values.op("&")(constant((1 << SPLIT_AT) - 1))
     return func.sum(upper), func.sum(lower)
 
 
 def _sum(name: str) -> Callable[[Operand], SqlExpression]:
-    return lambda values: getattr(func, f"{PREFIX}{name}")(*_parted_sums(values))
+    return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values))
 
 
 def _average(name: str) -> Callable[[Operand], SqlExpression]:
-    return lambda values: getattr(func, f"{PREFIX}{name}")(
-        *_parted_sums(values), func.count(values)
-    )
+    return lambda values: getattr(func, f"{PREFIX}{name}")(*_split_sums(values), func.count(values))
 
 
 def _group_freely(column: Operand) -> SqlExpression:
@@ -270,17 +252,14 @@ _AGGREGATES: FunctionTable = {
     "average_whole": _average("mean_whole"),
     "average_decimal": _average("mean_decimal"),
     "average_wide": func.comptoir_average_wide,
-    "min": func.min,
-    "max": func.max,
     "min_wide": lambda values: func.comptoir_narrow(func.min(values)),
     "max_wide": lambda values: func.comptoir_narrow(func.max(values)),
-    "countdistinct": lambda values: func.count(values.distinct()),
-    "count": func.count,
 }
 
 FUNCTIONS: FunctionTable = MappingProxyType(
     {
         **{name: getattr(func, f"{PREFIX}{name}") for name in _ROUTINES},
+        **COMMON_FUNCTIONS,
         **_NATIVE,
         **_AGGREGATES,
     }

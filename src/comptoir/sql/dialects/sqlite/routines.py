@@ -1,7 +1,7 @@
-"""What SQLite cannot compute as the service means it, in Python: exact, or a fault.
+"""The routines of SQLite: Python functions for what SQLite does not compute as OData defines it.
 
-Connections register these functions (`functions.py` has their names). Whole numbers are integers,
-Decimals are integers of hundred-thousandths, wide decimals are texts
+Connections register them under the names in `functions.py`. Results are exact, or a fault. Whole
+numbers are integers, Decimals are integers of hundred-thousandths, and wide decimals are texts
 (`plan/expressions/types.py`). No argument is null.
 """
 
@@ -28,15 +28,15 @@ from comptoir.plan.expressions.types import (
     wide_text,
     wide_units,
 )
-from comptoir.plan.searches import INDEXED_LENGTH
-from comptoir.request.pattern import compiled_pattern
+from comptoir.plan.search import INDEXED_LENGTH
+from comptoir.request.automaton import compiled_pattern
 
 Computing = Callable[..., Stored | None]
 
-PARTED_AT = 30
+SPLIT_AT = 30
 """The bit at which SQLite splits numbers, so that its sums of either part do not overflow."""
 
-POINT = f"{WHOLE_DIGITS} digits before the point"
+WHOLE_LIMIT = f"{WHOLE_DIGITS} digits before the point"
 _FIRST = datetime(1, 1, 1)  # noqa: DTZ001 - instants are stored in UTC, without an offset
 _MILLISECOND = SECOND // 1_000
 _DAYS = (date.max - date.min).days
@@ -68,7 +68,7 @@ def trigrams(term: str, most: int) -> str:
     return " AND ".join([f'"{each}"' for each in quoted])
 
 
-def shown(value: Stored) -> str:
+def number_text(value: Stored) -> str:
     """The digits of a Decimal or wide decimal."""
     if isinstance(value, int):
         return decimal_text(value)
@@ -83,7 +83,7 @@ def _units(value: Stored) -> int:
 
 
 def _too_large(what: str) -> ComputingFault:
-    return ComputingFault(f"{what} has a result of more than {POINT}, which does not fit.")
+    return ComputingFault(f"{what} has a result of more than {WHOLE_LIMIT}, which does not fit.")
 
 
 def _by_zero(left: str, operator: str) -> ComputingFault:
@@ -155,19 +155,21 @@ def wide_operation(
     def run(left: Stored, right: Stored) -> str:
         second = _units(right)
         if not second and operator == "mod":
-            raise _by_zero(shown(left), operator)
-        return _as_wide(compute(_units(left), second), lambda: _said(left, operator, right))
+            raise _by_zero(number_text(left), operator)
+        return _as_wide(
+            compute(_units(left), second), lambda: _operation_text(left, operator, right)
+        )
 
     return run
 
 
-def _said(left: Stored, operator: str, right: Stored) -> str:
-    return f"{shown(left)} {operator} {shown(right)}"
+def _operation_text(left: Stored, operator: str, right: Stored) -> str:
+    return f"{number_text(left)} {operator} {number_text(right)}"
 
 
-def _as_wide(units: int, said: Callable[[], str]) -> str:
+def _as_wide(units: int, operation: Callable[[], str]) -> str:
     if abs(units) >= LARGEST:
-        raise _too_large(said())
+        raise _too_large(operation())
     return wide_text(units)
 
 
@@ -176,20 +178,20 @@ def mul_wide(left: Stored, right: Stored) -> str:
     units, rest = divmod(_units(left) * _units(right), WIDE_UNIT)
     if rest:
         raise ComputingFault(
-            f"{_said(left, 'mul', right)} has a result of more than {WIDE_SCALE} decimals, which "
-            "does not fit. Round before, with `div 1`."
+            f"{_operation_text(left, 'mul', right)} has a result of more than {WIDE_SCALE} "
+            "decimals, which does not fit. Round before, with `div 1`."
         )
-    return _as_wide(units, lambda: _said(left, "mul", right))
+    return _as_wide(units, lambda: _operation_text(left, "mul", right))
 
 
 def div_decimal(left: Stored, right: Stored) -> int:
     """The quotient of two numbers, a Decimal."""
     divisor = _units(right)
     if not divisor:
-        raise _by_zero(shown(left), "div")
+        raise _by_zero(number_text(left), "div")
     quotient = _nearest_even(_units(left) * UNIT, divisor)
     if abs(quotient) > MOST_DECIMAL:
-        raise _too_large(_said(left, "div", right))
+        raise _too_large(_operation_text(left, "div", right))
     return quotient
 
 
@@ -207,7 +209,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
         units = value if isinstance(value, int) else wide_units(value)
         result = compute(units, unit) * UNIT
         if abs(result) > MOST_DECIMAL:
-            raise _too_large(f"{name} of {shown(value)}")
+            raise _too_large(f"{name} of {number_text(value)}")
         return result
 
     return run
@@ -228,8 +230,8 @@ def narrow(value: Stored) -> int:
     stored, rest = divmod(_units(value), FINER)
     if rest:
         raise ComputingFault(
-            f"{shown(value)} has more than {SCALE} decimals, which does not fit, and is never "
-            "rounded unasked. Round it with `div 1`, or with round, floor or ceiling."
+            f"{number_text(value)} has more than {SCALE} decimals, which does not fit, and is "
+            "never rounded unasked. Round it with `div 1`, or with round, floor or ceiling."
         )
     return stored
 
@@ -238,7 +240,7 @@ def total(most: int, fitting: str) -> Callable[[int, int], int]:
     """A function that joins the sums of both parts, up to `most`."""
 
     def run(upper: int, lower: int) -> int:
-        total = (upper << PARTED_AT) + lower
+        total = (upper << SPLIT_AT) + lower
         if abs(total) > most:
             raise ComputingFault(f"a sum has a result of more than {fitting}, which does not fit.")
         return total
@@ -249,18 +251,20 @@ def total(most: int, fitting: str) -> Callable[[int, int], int]:
 def _mean(total: int, count: int) -> int:
     mean = _nearest_even(total, count)
     if abs(mean) > MOST_DECIMAL:
-        raise ComputingFault(f"an average has a result of more than {POINT}, which does not fit.")
+        raise ComputingFault(
+            f"an average has a result of more than {WHOLE_LIMIT}, which does not fit."
+        )
     return mean
 
 
 def mean_decimal(upper: int, lower: int, count: int) -> int:
     """The average of Decimals, from the sums of both parts."""
-    return _mean((upper << PARTED_AT) + lower, count)
+    return _mean((upper << SPLIT_AT) + lower, count)
 
 
 def mean_whole(upper: int, lower: int, count: int) -> int:
     """The average of whole numbers, from the sums of both parts."""
-    return _mean(((upper << PARTED_AT) + lower) * UNIT, count)
+    return _mean(((upper << SPLIT_AT) + lower) * UNIT, count)
 
 
 class WideTotal:
@@ -281,7 +285,9 @@ class WideTotal:
         if not self._count:
             return None
         if abs(self._total) >= LARGEST:
-            raise ComputingFault(f"a sum has a result of more than {POINT}, which does not fit.")
+            raise ComputingFault(
+                f"a sum has a result of more than {WHOLE_LIMIT}, which does not fit."
+            )
         return wide_text(self._total)
 
     def average(self) -> Stored | None:
@@ -298,24 +304,24 @@ def _since_first(instant: str) -> int:
     return seconds * SECOND + elapsed.microseconds // 10
 
 
-def add_datetime(instant: str, span: int) -> str:
+def add_datetime(instant: str, duration: int) -> str:
     """The instant after a duration."""
     # an instant has no digits after the milliseconds
-    elapsed = (_since_first(instant) + span) // _MILLISECOND
+    elapsed = (_since_first(instant) + duration) // _MILLISECOND
     if not 0 <= elapsed <= (_DAYS + 1) * 86_400_000 - 1:
         raise ComputingFault(
-            f"{instant} and {duration_text(span)} give a moment outside the years 1 to 9999."
+            f"{instant} and {duration_text(duration)} give a moment outside the years 1 to 9999."
         )
     moved = _FIRST + timedelta(milliseconds=elapsed)
     return f"{moved.isoformat(timespec='milliseconds')}Z"
 
 
-def add_date(day: str, span: int) -> str:
+def add_date(day: str, duration: int) -> str:
     """The date after a duration."""
-    days = date.fromisoformat(day).toordinal() - 1 + span // DAY
+    days = date.fromisoformat(day).toordinal() - 1 + duration // DAY
     if not 0 <= days <= _DAYS:
         raise ComputingFault(
-            f"{day} and {duration_text(span)} give a date outside the years 1 to 9999."
+            f"{day} and {duration_text(duration)} give a date outside the years 1 to 9999."
         )
     return date.fromordinal(days + 1).isoformat()
 

@@ -30,26 +30,26 @@ from comptoir.sql.select_scope import SqlValue
 INDEX = "search_index"
 """The table. FTS5 stores its content in tables whose names begin with this name and `_`."""
 
-_MOST = 48
-"""About how many trigrams a search looks up, divided among its terms."""
+_TRIGRAMS = 48
+"""Trigrams that a search looks up, divided among its terms."""
 
-_LEAST = 2
-"""How many trigrams of each term a search looks up at least."""
+_TRIGRAMS_PER_TERM = 2
+"""The fewest trigrams of each term that a search looks up."""
 
-# FTS5 takes commands in a column that has the table's own name
+# FTS5 reads commands from a column with the name of the table
 _index = table(INDEX, column("rowid"), column("folded", Text), column(INDEX, Text))
 
 
-class FtsIndex(TextIndex):
+class Fts5Index(TextIndex):
     """Implements `TextIndex` by the FTS5 table."""
 
     folding = unidata_version
     spans_companies = True
 
     def __init__(self, compiler: Compiler) -> None:
-        given = {"rowid": named("document"), "folded": named("folded")}
-        drops = {INDEX: constant_text("delete"), **given}
-        self._add = prepare(insert(_index).values(given), compiler, ("document", "folded"))
+        values = {"rowid": named("document"), "folded": named("folded")}
+        drops = {INDEX: constant_text("delete"), **values}
+        self._add = prepare(insert(_index).values(values), compiler, ("document", "folded"))
         self._drop = prepare(insert(_index).values(drops), compiler, ("document", "folded"))
 
     @override
@@ -62,9 +62,9 @@ class FtsIndex(TextIndex):
 
     @override
     def candidates(
-        self, sought: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
+        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
     ) -> Select[str | int] | None:
-        query = _query(sought, max(_LEAST, _MOST // _terms(sought)))
+        query = _query(search, max(_TRIGRAMS_PER_TERM, _TRIGRAMS // _terms(search)))
         if query is None:
             return None
         number: SqlValue = _index.c.rowid
@@ -88,24 +88,24 @@ def _indexable(document: tuple[Stored, Stored]) -> tuple[Stored, str]:
     return number, str(text).replace("\0", " ")
 
 
-def _terms(sought: BoundSearch) -> int:
-    if isinstance(sought, ContainsTerm):
+def _terms(search: BoundSearch) -> int:
+    if isinstance(search, ContainsTerm):
         return 1
-    return sum(_terms(each) for each in sought.operands)
+    return sum(_terms(each) for each in search.operands)
 
 
-def _query(sought: BoundSearch, most: int) -> ColumnElement[str] | None:
+def _query(search: BoundSearch, most: int) -> ColumnElement[str] | None:
     """The text of FTS5's query, built from the bound terms when the statement runs."""
-    if isinstance(sought, ContainsTerm):
-        if sought.negated or not sought.indexed:
+    if isinstance(search, ContainsTerm):
+        if search.negated or not search.indexed:
             return None
-        quoted = getattr(func, TRIGRAMS)(slot_of(sought.term), constant(most))
+        quoted = getattr(func, TRIGRAMS)(slot_of(search.term), constant(most))
         return cast("ColumnElement[str]", quoted)
-    parts = [_query(each, most) for each in sought.operands]
-    held = [part for part in parts if part is not None]
-    if not held or (sought.operator == "or" and len(held) < len(parts)):
+    parts = [_query(each, most) for each in search.operands]
+    queries = [part for part in parts if part is not None]
+    if not queries or (search.operator == "or" and len(queries) < len(parts)):
         return None
-    joined = constant_text("(") + held[0]
-    for part in held[1:]:
-        joined = joined + constant_text(f") {sought.operator.upper()} (") + part
+    joined = constant_text("(") + queries[0]
+    for part in queries[1:]:
+        joined = joined + constant_text(f") {search.operator.upper()} (") + part
     return joined + constant_text(")")

@@ -120,8 +120,8 @@ class _Cases(NamedTuple):
 def _cases(change: Callable[[str], str]) -> _Cases:
     """The replacements by `change`, a function that leaves its own results as they are."""
     characters = [each for each in _assigned() if not each.isascii()]
-    made = zip(characters, map(change, characters), strict=True)
-    changed = {each: other for each, other in made if other != each}
+    results = zip(characters, map(change, characters), strict=True)
+    changed = {each: other for each, other in results if other != each}
     others = _quoted(f"[^{_members(changed)}]+")
     return _Cases(others, _quoted(json.dumps(changed, ensure_ascii=False, separators=(",", ":"))))
 

@@ -1,0 +1,170 @@
+"""Run the work of a command on a database: open it, show progress, end after an interrupt."""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import TypeVar
+
+import typer
+
+from comptoir.app import open_store
+from comptoir.catalog import MODEL
+from comptoir.cli.interrupt import Interrupted
+from comptoir.config import Settings, load_settings
+from comptoir.edm.model import Company
+from comptoir.errors import UNAVAILABLE, OperatorError, Refusal
+from comptoir.store.migration import make_ready
+from comptoir.store.sqlite.connection import database_path
+from comptoir.store.store import Store
+from comptoir.store.urls import is_postgres
+from comptoir.transfer import Progress
+
+T = TypeVar("T")
+
+
+def database_settings(database: str | None, config: str | None) -> Settings:
+    """The settings of a command with the options `--database` and `--config`."""
+    return load_settings({"database": database, "config": config})
+
+
+def need_database(settings: Settings) -> None:
+    """Bring an existing database up to date; raises `OperatorError` if there is none.
+
+    So a misspelled name does not create a new, empty database.
+    """
+    need_file(settings)
+    make_ready(settings, MODEL)
+
+
+def need_file(settings: Settings) -> None:
+    """Raise `OperatorError` if the database is a file that does not exist."""
+    if not is_postgres(settings.database) and not database_path(settings.database).exists():
+        raise OperatorError(
+            f"there is no database {database_path(settings.database)}",
+            "Create it with `comptoir migrate`, or name another one with --database.",
+        )
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Store]:
+    """The store of the settings, closed at the end.
+
+    If the database fails, the `Refusal` becomes an `OperatorError` with the database's message,
+    which a service would write to its log.
+    """
+    logged = _LastMessage()
+    log = logging.getLogger("comptoir")
+    log.addHandler(logged)
+    log.propagate = False
+    try:
+        store = open_store(settings)
+        try:
+            yield store
+        finally:
+            await store.close()
+    except Refusal as refusal:
+        if refusal.error.status != UNAVAILABLE.status or not logged.message:
+            raise
+        raise OperatorError(f"{refusal} ({logged.message})") from refusal
+    finally:
+        log.removeHandler(logged)
+        log.propagate = True
+
+
+class _LastMessage(logging.Handler):
+    """Keeps the last message of a log."""
+
+    message = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.message = record.getMessage()
+
+
+async def known_company(store: Store, company_id: str) -> Company:
+    """The company with an id; raises `OperatorError` if there is none."""
+    company = await store.company(company_id)
+    if company is None:
+        raise no_company(company_id)
+    return company
+
+
+def no_company(company_id: str) -> OperatorError:
+    """The error for an id that no company has."""
+    return OperatorError(
+        f"there is no company {company_id}", "List the companies with `comptoir company list`."
+    )
+
+
+async def warn_of_missing(settings: Settings, companies: Sequence[str]) -> None:
+    """Warn of companies that do not exist, or that they could not be looked up."""
+    try:
+        need_file(settings)
+        async with opened(settings) as store:
+            missing = [each for each in companies if await store.company(each) is None]
+    except (OperatorError, Refusal) as fault:
+        warn(f"--company was not checked: {fault}")
+        return
+    for each in missing:
+        warn(str(no_company(each)))
+
+
+def warn(message: str) -> None:
+    """Print a warning to the standard error stream."""
+    typer.echo(f"WARNING: {message}", err=True)
+
+
+@contextmanager
+def progress_bar(name: str) -> Iterator[Progress]:
+    """A progress bar on the standard error stream, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _stage, _done, _rows: None
+        return
+    from rich import console, progress  # noqa: PLC0415 - only a terminal shows progress
+
+    with progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TextColumn("{task.completed} rows"),
+        progress.TaskProgressColumn(),
+        progress.TimeElapsedColumn(),
+        console=console.Console(stderr=True),
+        transient=True,
+    ) as shown:
+        task = shown.add_task(name, total=None)
+
+        def show(stage: str, done: int, rows: int) -> None:
+            shown.update(task, description=stage, completed=done, total=rows or None)
+
+        yield show
+
+
+def run(work: Callable[[], Awaitable[T]], *, resumes: bool = False) -> T:
+    """Run a command's coroutine; SIGINT and SIGTERM cancel it, so it can clean up.
+
+    Raises `Interrupted` if a signal cancelled it. The message says whether the same command
+    `resumes` the work.
+    """
+    return asyncio.run(_cancellable(work, resumes=resumes))
+
+
+async def _cancellable(work: Callable[[], Awaitable[T]], *, resumes: bool) -> T:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work())
+    received: list[int] = []
+
+    def cancel(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, cancel, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        advice = " The same command resumes." if resumes else ""
+        raise Interrupted(received[0], f"interrupted.{advice}") from None

@@ -1,0 +1,239 @@
+"""The resource `$batch` (OData Protocol 4.01, 11.7).
+
+A malformed batch is refused as a whole, and nothing of it is processed. Otherwise each of its
+requests has its own response.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from comptoir.config import Settings
+from comptoir.errors import BAD_REQUEST, METHOD_NOT_ALLOWED, Refusal
+from comptoir.http.batch_run import Mode, Run
+from comptoir.http.exchange import Exchange
+from comptoir.plan.target import company_id_of
+from comptoir.refusals import inapplicable
+from comptoir.request.batch import (
+    MULTIPART,
+    Batch,
+    BatchLimits,
+    Roots,
+    boundary_of,
+    malformed,
+    origin,
+    parse_documents,
+    parse_multipart,
+)
+from comptoir.request.headers import JSON, Headers, elements, preferences, preferred_media_type
+from comptoir.request.options import system_name
+from comptoir.request.path import parse_path
+from comptoir.request.payload import require_json
+from comptoir.request.repeatability import (
+    LONGEST_ID,
+    REQUEST_ID,
+    RESULT,
+    rejected,
+    repeatability,
+)
+from comptoir.response.batch import MULTIPART as MULTIPART_TYPE
+from comptoir.response.batch import (
+    Replies,
+    coalesced,
+    json_body,
+    multipart_body,
+    new_boundary,
+)
+from comptoir.response.response import Header, Pieces, Response
+from comptoir.service import Request, Service
+
+PIECE_BYTES = 64 << 10
+"""Bytes of a response that are joined before they are sent."""
+
+_BATCH = "$batch"
+_ONLY_IN_PARTS = (b"if-match", b"if-none-match")
+
+
+class BatchRoot(msgspec.Struct, frozen=True):
+    """The service root of a batch: its path below the base path, and the company's id in it."""
+
+    path: str
+    company_id: str | None
+
+
+def batch_root(path: str) -> BatchRoot | None:
+    """The service root of the batch that a path below the base path names; None if it names none.
+
+    Raises `Refusal` (400) for a malformed path.
+    """
+    root, _, last = path.rpartition("/")
+    if unquote(last) != _BATCH:
+        return None
+    if not root:
+        return BatchRoot("", None)
+    if "/" in root.removeprefix("/"):
+        return None
+    company_id = company_id_of(parse_path(path))
+    return None if company_id is None else BatchRoot(root, company_id)
+
+
+class Batches:
+    """Processes batches."""
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self._service = service
+        self._settings = settings
+        self._limits = BatchLimits(settings.batch_requests, settings.header_bytes)
+        listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
+        self._own_urls = frozenset({settings.base_url, listening})
+
+    async def response(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
+        """Process a batch; raises `Refusal` if none of its requests is processed.
+
+        The checks come in this order: company, method, media type, Accept, headers, size, body.
+        """
+        if root.company_id is not None:
+            # each request of the batch checks its company again
+            await self._service.company(request.principal, root.company_id, may_lag=True)
+        if request.method != "POST":
+            raise Refusal(
+                METHOD_NOT_ALLOWED,
+                f"{request.method[:20]} is not allowed on {_BATCH}",
+                "Allowed: POST.",
+                headers={"Allow": "POST"},
+            )
+        request_type = _request_type(request.headers)
+        response_type = _response_type(request, request_type)
+        _check_headers(request.headers)
+        repeatable = _is_repeatable(request.headers, self._limits.requests)
+        batch = await self._batch(request, root, request_type)
+        _check_authorization(request.headers, batch)
+        wishes = preferences(request.headers)
+        mode = Mode.of_json(wishes) if request_type == JSON else Mode.of_multipart(wishes)
+        run = Run(self._service, self._settings, request, exchange, mode)
+        headers: list[Header] = [(b"odata-version", b"4.0")]
+        applied = wishes.applied(continue_on_error=True)
+        if applied:
+            headers.append((b"preference-applied", applied))
+        if repeatable:
+            headers.append((RESULT.lower().encode(), b"accepted"))
+        nested = request_type == MULTIPART
+        return await _response(run.replies(batch), headers, response_type, nested=nested)
+
+    async def _batch(self, request: Request, root: BatchRoot, request_type: str) -> Batch:
+        body = await request.read_body()
+        roots = self._roots(request, root)
+        if request_type == JSON:
+            return parse_documents(body, self._limits, roots)
+        boundary = boundary_of(request.headers[b"content-type"].decode("latin-1"))
+        return parse_multipart(body, boundary, self._limits, roots)
+
+    def _roots(self, request: Request, root: BatchRoot) -> Roots:
+        origins = {origin(url) for url in self._own_urls}
+        # the client's name for the service: enough to recognize its URLs, but not to create links
+        host = request.headers.get(b"host", b"").decode("latin-1")
+        if host:
+            origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
+        paths = {urlsplit(url).path.rstrip("/") for url in self._own_urls}
+        base_paths = sorted({self._settings.base_path, *paths}, key=len, reverse=True)
+        return Roots(frozenset(origins), tuple(base_paths), root.path)
+
+
+async def _response(
+    replies: Replies, headers: list[Header], response_type: str, *, nested: bool
+) -> Response:
+    if response_type == JSON:
+        headers.append((b"content-type", b"application/json"))
+        pieces = coalesced(json_body(replies), PIECE_BYTES)
+    else:
+        boundary = new_boundary("batchresponse")
+        headers.append((b"content-type", MULTIPART_TYPE + boundary))
+        pieces = coalesced(multipart_body(replies, boundary, nested=nested), PIECE_BYTES)
+    try:
+        first = await anext(pieces)
+        second = await anext(pieces, None)
+    except asyncio.CancelledError:
+        # cancelled within a page: the error for a stop would say that nothing was changed
+        return Response(200, headers, _broken_off())
+    if second is None:
+        return Response(200, headers, first)
+    return Response(200, headers, _joined((first, second), pieces))
+
+
+async def _broken_off() -> Pieces:
+    yield b""
+    raise asyncio.CancelledError
+
+
+async def _joined(begun: Sequence[bytes], pieces: Pieces) -> Pieces:
+    async with aclosing(pieces):
+        for piece in begun:
+            yield piece
+        async for piece in pieces:
+            yield piece
+
+
+def _request_type(headers: Headers) -> str:
+    declared = headers.get(b"content-type", b"").decode("latin-1")
+    media = elements(declared)
+    if media and media[0].name == JSON:
+        require_json(headers)
+        return JSON
+    boundary_of(declared)
+    return MULTIPART
+
+
+def _response_type(request: Request, request_type: str) -> str:
+    """The media type of the response: by `$format`, else by `Accept`, else that of the request."""
+    asked: str | None = None
+    for option in filter(None, request.query.split("&")):
+        name, _, value = option.partition("=")
+        known = system_name(unquote(name))
+        if known == "$format":
+            asked = unquote(value)
+        elif known is not None:
+            raise inapplicable(known, "a batch")
+    other = JSON if request_type == MULTIPART else MULTIPART
+    return preferred_media_type(request.headers, (request_type, other), asked)
+
+
+def _check_headers(headers: Headers) -> None:
+    """Raise `Refusal` for headers that are not allowed on a batch (OData Protocol 4.01, 8.2).
+
+    Preferences for single requests are ignored instead (RFC 7240, 2).
+    """
+    for name in _ONLY_IN_PARTS:
+        if name in headers:
+            shown = name.decode().title()
+            raise Refusal(
+                BAD_REQUEST,
+                f"{shown} applies to a single request, not to a batch",
+                "Send it with the requests in the batch.",
+                target=shown,
+            )
+
+
+def _is_repeatable(headers: Headers, requests: int) -> bool:
+    """Whether the writes in a batch are repeatable, with ids that are derived from the batch's."""
+    sent = repeatability(headers)
+    if sent is None:
+        return False
+    longest = LONGEST_ID - len(f".{requests}")
+    if len(sent.request_id) > longest:
+        message = f"{REQUEST_ID} of a batch must be up to {longest} characters. Send a Guid."
+        raise rejected(BAD_REQUEST, message, REQUEST_ID)
+    return True
+
+
+def _check_authorization(headers: Headers, batch: Batch) -> None:
+    for part in batch.parts:
+        own = part.headers.get(b"authorization")
+        if own is not None and own != headers.get(b"authorization"):
+            raise malformed(
+                part.place,
+                "Authorization differs from that of the batch",
+                "Remove it, or send the request separately.",
+            )

@@ -1,0 +1,600 @@
+"""HTTP/1.1 on one connection: uvicorn's protocol, with the limits and errors of the service."""
+
+import asyncio
+import logging
+import math
+import re
+import socket
+import struct
+import sys
+import termios
+from collections.abc import Sequence
+from contextlib import suppress
+from fcntl import ioctl
+from functools import lru_cache
+
+import httptools
+from starlette.types import ASGIApp
+from typing_extensions import override
+from uvicorn import Config
+from uvicorn._types import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+    Scope,
+)
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from comptoir.config import Settings
+from comptoir.errors import Refusal
+from comptoir.http import refusals
+from comptoir.http.exchange import NO_STORE, next_id
+from comptoir.messages import quoted
+from comptoir.response.response import error_response
+
+MAX_PIPELINED = 1_000
+"""Requests that may wait on a connection for the response to an earlier one."""
+
+_FRAMING = (b"content-length", b"transfer-encoding")
+"""The headers that determine where a body ends."""
+_PIECE_BYTES = 16 << 10
+"""Bytes that are parsed at a time, by which a request may exceed a limit."""
+_PROBE_SECONDS = 1.0
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_HEADER_SEPARATORS = len(": \r\n")
+_CHUNK_OVERHEAD = 20
+"""Bytes of each chunk that a client needs for its size and line ends."""
+
+_NAME = rb"[\w.~!$&'()*+,;=-]*(?:%[0-9A-Fa-f]{2}[\w.~!$&'()*+,;=-]*)*"
+_ADDRESS = rb"\[(?:[0-9A-Fa-f:.]+|v[0-9A-Fa-f]+\.[\w.~!$&'()*+,;=:-]+)\]"
+_AUTHORITY = rb"(?:" + _ADDRESS + rb"|" + _NAME + rb")(?::[0-9]*)?"
+_HOST = re.compile(_AUTHORITY)
+_ABSOLUTE = re.compile(rb"https?://(?=[^:/?#])" + _AUTHORITY + rb"(?=[/?]|$)", re.IGNORECASE)
+
+_log = logging.getLogger(__name__)
+
+
+class ServerConfig(Config):
+    """uvicorn's configuration, with the settings for `Protocol`."""
+
+    def __init__(self, app: ASGIApp | str, settings: Settings) -> None:
+        """`app` is the application, or the import path of its factory."""
+        super().__init__(
+            app,
+            factory=isinstance(app, str),
+            http=Protocol,
+            ws="none",
+            loop="auto",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies or None,
+            workers=settings.workers,
+            timeout_graceful_shutdown=math.ceil(settings.stop_seconds),
+            timeout_keep_alive=75,
+        )
+        self.settings = settings
+
+
+class GatheringTransport(asyncio.Transport):
+    """Joins what is written in one iteration of the event loop, and writes it to a transport.
+
+    The server writes the head of a response and its body separately, and a system call for each is
+    a noticeable part of the cost of a short response. The transport also aborts a connection whose
+    client has read nothing for `stall_seconds`, while `watch` is in effect and from `close` until
+    everything is written.
+    """
+
+    def __init__(self, transport: asyncio.Transport, stall_seconds: float) -> None:
+        super().__init__()
+        self._transport = transport
+        self._stall_seconds = stall_seconds
+        self._stall: asyncio.TimerHandle | None = None
+        self._unread = 0
+        self._loop = asyncio.get_running_loop()
+        self._gathered: list[bytes | bytearray | memoryview] = []
+
+    @override
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if not self._gathered:
+            self._loop.call_soon(self._write_gathered)
+        self._gathered.append(data)
+
+    def _write_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        if gathered and not self._transport.is_closing():
+            self._transport.write(b"".join(gathered))
+
+    @override
+    def close(self) -> None:
+        self._write_gathered()
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self.watch()
+
+    @override
+    def abort(self) -> None:
+        self._transport.abort()
+
+    @property
+    def peer(self) -> socket.socket:
+        """The socket of the connection."""
+        found: socket.socket = self._transport.get_extra_info("socket")
+        return found
+
+    def reset(self) -> None:
+        """End the connection at once, with a TCP reset that the client notices."""
+        with suppress(OSError):
+            self.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
+
+    def watch(self) -> None:
+        """Start to look for progress of the client, if nothing does yet."""
+        if self._stall is None:
+            self._unread = self._unread_bytes()
+            self._stall = self._loop.call_later(self._stall_seconds, self._check_progress)
+
+    def unwatch(self) -> None:
+        """Stop looking for progress."""
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _check_progress(self) -> None:
+        self._stall = None
+        if self._unread_bytes() == self._unread:
+            self._transport.abort()
+        else:
+            self.watch()
+
+    def _unread_bytes(self) -> int:
+        """Bytes that the client's system has not acknowledged, in this process and its kernel.
+
+        The write buffer alone does not show slow progress: the kernel takes more only when a third
+        of its queue, which grows to megabytes, is free.
+        """
+        try:
+            count = ioctl(self.peer.fileno(), termios.TIOCOUTQ, bytes(4))
+            queued = int.from_bytes(count, sys.byteorder)
+        except OSError:
+            # not every system has this count for sockets
+            queued = 0
+        return self._transport.get_write_buffer_size() + queued
+
+    @override
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    @override
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return self._transport.get_extra_info(name, default)
+
+    @override
+    def pause_reading(self) -> None:
+        self._transport.pause_reading()
+
+    @override
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
+
+
+class Protocol(HttpToolsProtocol):
+    """Reads requests and starts their exchanges, one at a time and in order.
+
+    Limits the head of a request and how long a request may take to arrive, and refuses malformed
+    requests in the form of every error. `responding` is the exchange that is being answered, while
+    `cycle` is the latest one that was read.
+    """
+
+    transport: GatheringTransport
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._settings = config.settings
+        self._in_body = False
+        self._overhead_bytes = 0
+        """Bytes that have arrived of a head, or of a body besides its content."""
+        self._responding: RequestResponseCycle | None = None
+        self._ignores_input = False
+        """Whether the connection ends with the responses under way."""
+        self._probe: asyncio.TimerHandle | None = None
+        """Asks whether the client is still there, after the end of its input."""
+        self._deadline: asyncio.TimerHandle | None = None
+        """Checks whether the request has arrived, while one has not."""
+
+    # uvicorn narrows the argument's type in the same way
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(GatheringTransport(transport, self._settings.stall_seconds))
+        self._start_deadline()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel_deadline()
+        self.transport.unwatch()
+        if self._probe is not None:
+            self._probe.cancel()
+        if self._responding is not None and not self._responding.response_complete:
+            self._disconnect(self._responding)
+        # waiting requests refer to this protocol, which refers to them
+        self.pipeline.clear()
+        super().connection_lost(exc)
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.transport.watch()
+
+    @override
+    def resume_writing(self) -> None:
+        # a closing connection stays watched until everything is written
+        if not self.transport.is_closing():
+            self.transport.unwatch()
+        super().resume_writing()
+
+    # uvicorn's annotation omits that the result may keep the connection open
+    @override
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer the requests so far before the connection ends: the client may still read."""
+        if not self._ignores_input:
+            if self._is_incomplete():
+                self._refuse(refusals.incomplete())
+            elif self._latest() is not None:
+                self._close_after(self.cycle)
+            else:
+                return False
+        if self._probe is None:
+            self._schedule_probe()
+        return not self.transport.is_closing()
+
+    def _schedule_probe(self) -> None:
+        self._probe = self.loop.call_later(_PROBE_SECONDS, self._probe_client)
+
+    def _probe_client(self) -> None:
+        """Find out whether the client has disconnected, or has only shut down its sending side.
+
+        Both look alike until something is sent, which a client that has disconnected resets.
+        """
+        if self.transport.is_closing():
+            return
+        if self.transport.peer.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self.transport.abort()
+            return
+        cycle = self._responding
+        # clients of HTTP/1.1 ignore an interim response (RFC 9110, 15.2)
+        if (
+            cycle is not None
+            and not cycle.response_started
+            and cycle.scope["http_version"] == "1.1"
+        ):
+            self.transport.write(_CONTINUE)
+        self._schedule_probe()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        if len(data) <= _PIECE_BYTES:
+            self._parse(data)
+        else:
+            whole = memoryview(data)
+            for start in range(0, len(data), _PIECE_BYTES):
+                self._parse(whole[start : start + _PIECE_BYTES])
+        # most requests arrive in one piece and need no deadline
+        if self._is_incomplete():
+            if self._deadline is None:
+                self._start_deadline()
+        elif self._deadline is not None:
+            self._cancel_deadline()
+
+    def _is_incomplete(self) -> bool:
+        if self._in_body or self._overhead_bytes:
+            return True
+        # a head that began in the same piece as the end of a request is not counted
+        return self._latest() is not None and "method" not in self.scope
+
+    def _parse(self, data: bytes | memoryview) -> None:
+        if self._ignores_input:
+            return
+        self._overhead_bytes += len(data)
+        try:
+            offset = self._feed(data)
+            if offset is not None:
+                self._ignore_upgrades(data, offset)
+        except httptools.HttpParserCallbackError as fault:
+            # the context is the refusal that a callback of this class raised
+            cause = fault.__context__
+            if not isinstance(cause, Refusal):
+                cause = refusals.malformed("its target is not a URL")
+            self._refuse(cause, self.parser.get_method().decode())
+        except httptools.HttpParserError as fault:
+            self._refuse(refusals.malformed(str(fault)))
+        limit = self._settings.header_bytes
+        if self._overhead_bytes < 0:
+            # chunks with less overhead than allowed do not allow more for what comes after them
+            self._overhead_bytes = 0
+        # the parser reports a header only at its end, so the bytes are counted here
+        elif self._overhead_bytes > limit and not self._ignores_input:
+            too_large = refusals.head_too_large
+            if self._in_body:
+                too_large = refusals.body_overhead_too_large
+            self._refuse(too_large(limit))
+
+    def _feed(self, data: bytes | memoryview) -> int | None:
+        """Parse data; returns the offset after the head of a request with `Upgrade`."""
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            offset: int = upgrade.args[0]
+            return offset
+        return None
+
+    def _ignore_upgrades(self, data: bytes | memoryview, offset: int | None) -> None:
+        """Read what comes after an `Upgrade` as HTTP/1.1 (RFC 9110, 7.8)."""
+        while offset is not None:
+            data = data[offset:]
+            self._resume_at_body()
+            offset = self._feed(data)
+
+    def _resume_at_body(self) -> None:
+        """Continue at the body of the request whose head was read, with a new parser."""
+        scope, lines = self.scope, [b"POST / HTTP/1.1"]
+        if not self.cycle.keep_alive:
+            lines.append(b"Connection: close")
+        lines += [name + b": " + value for name, value in scope["headers"] if name in _FRAMING]
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self.parser.feed_data(b"\r\n".join([*lines, b"", b""]))
+        # the parser started another scope for the head above
+        self.scope = scope
+
+    @override
+    def on_headers_complete(self) -> None:
+        if self._in_body:
+            # the head of `_resume_at_body`
+            self.headers = []
+            return
+        limit = self._settings.header_bytes
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise refusals.too_many_pipelined(MAX_PIPELINED)
+        if self._overhead_bytes > limit:
+            fields = sum(
+                len(name) + len(value) + _HEADER_SEPARATORS for name, value in self.headers
+            )
+            if len(self.url) + fields > limit:
+                raise refusals.head_too_large(limit)
+        check_head(self.parser.get_http_version(), self.headers)
+        if not self.url.startswith(b"/") or b"#" in self.url:
+            self.url = origin_form(self.parser.get_method(), self.url)
+        super().on_headers_complete()
+        self._in_body = True
+        self._overhead_bytes = 0
+        # trailers are not headers of the request (RFC 9110, 6.5.1)
+        self.headers = []
+
+    def on_chunk_header(self) -> None:
+        """Allow the overhead of a chunk; the parser calls this."""
+        self._overhead_bytes -= _CHUNK_OVERHEAD
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._overhead_bytes -= len(body)
+        super().on_body(body)
+
+    @override
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            # the parser leaves the body to the other protocol
+            return
+        self._in_body = False
+        self._overhead_bytes = 0
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
+        # the parser also uses Connection from trailers, and reads nothing after "close"
+        if self.headers and not self.parser.should_keep_alive():
+            self._close_after(cycle)
+
+    @override
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._responding = cycle
+        if cycle.scope["http_version"] == "1.0":
+            app = _without_chunks(app, cycle, self.transport)
+        super()._start_asgi_task(cycle, app)
+
+    def _start_deadline(self) -> None:
+        self._deadline = self.loop.call_later(self._settings.request_seconds, self._check_arrival)
+
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _check_arrival(self) -> None:
+        self._deadline = None
+        if self._ignores_input or self.transport.is_closing():
+            return
+        latest = self._latest()
+        # while a head arrives, the latest exchange is the previous one
+        is_answered = latest is not None and (not self._in_body or latest.response_started)
+        if self.flow.read_paused or self.pipeline:
+            # the service itself has stopped reading
+            self._start_deadline()
+        elif latest is not None and is_answered and not latest.response_complete:
+            self._start_deadline()
+        elif is_answered or not self._is_incomplete():
+            self.transport.close()
+        else:
+            self._refuse(refusals.too_slow(self._settings.request_seconds))
+
+    def _latest(self) -> RequestResponseCycle | None:
+        # None before the first head, which uvicorn's annotation omits
+        return self.cycle
+
+    def _refuse(self, refusal: Refusal, method: str = "GET") -> None:
+        """Answer the request that is being read with an error, in order, then close."""
+        self._ignores_input = True
+        previous = self._responding
+        if self._in_body:
+            method = self.scope["method"]
+            if self.cycle is not previous:
+                # the refusal takes the place of the waiting request
+                self.pipeline.popleft()
+            elif previous.response_started:
+                self._close_after(previous)
+                return
+            else:
+                self._disconnect(previous)
+                previous = None
+        self.cycle = self._final_cycle(method)
+        app = _refusing(refusal)
+        if previous is None or previous.response_complete:
+            self._start_asgi_task(self.cycle, app)
+        else:
+            self.pipeline.appendleft((self.cycle, app))
+
+    def _close_after(self, cycle: RequestResponseCycle) -> None:
+        """Close the connection after the response of the latest exchange."""
+        self._ignores_input = True
+        cycle.keep_alive = False
+        if cycle.response_complete:
+            self.transport.close()
+
+    @staticmethod
+    def _disconnect(cycle: RequestResponseCycle) -> None:
+        cycle.disconnected = True
+        cycle.message_event.set()
+
+    def _final_cycle(self, method: str) -> RequestResponseCycle:
+        self.on_message_begin()
+        self.scope["method"] = method
+        return RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+
+
+def _refusing(refusal: Refusal) -> ASGI3Application:
+    """An application that answers with an error, and announces the end of the connection."""
+
+    async def refuse(_: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        response, request_id = error_response(refusal), next_id()
+        # without the message, which may quote confidential parts of the request
+        _log.warning("refused request %s: %d %s", request_id, response.status, refusal.error.code)
+        body = response.body if isinstance(response.body, bytes) else b""
+        headers = [
+            *response.headers,
+            *NO_STORE,
+            (b"x-request-id", request_id.encode()),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return refuse
+
+
+def _without_chunks(
+    app: ASGI3Application, cycle: RequestResponseCycle, transport: GatheringTransport
+) -> ASGI3Application:
+    """Wrap an application for HTTP/1.0, which has no chunked coding (RFC 9112, 6.1).
+
+    The end of the connection ends a body of unknown length. A response that breaks off resets the
+    connection, so that the client does not take it for complete.
+    """
+
+    async def wrapped(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        is_unchunked = False
+
+        async def send_unchunked(message: ASGISendEvent) -> None:
+            nonlocal is_unchunked
+            if message["type"] == "http.response.start":
+                names = [name for name, _ in message["headers"]]
+                if b"content-length" not in names:
+                    is_unchunked = True
+                    cycle.chunked_encoding = False
+            elif is_unchunked and message["type"] == "http.response.body":
+                # uvicorn compares a body with its declared length: declare each piece
+                cycle.expected_content_length = len(message["body"])
+            await send(message)
+
+        try:
+            await app(scope, receive, send_unchunked)
+        finally:
+            if is_unchunked and not cycle.response_complete:
+                transport.reset()
+
+    return wrapped
+
+
+def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """Check the version, the framing and the host of a request (RFC 9112).
+
+    Names of headers are in lower case. Raises `Refusal` (505, 501, 400).
+    """
+    if version not in ("1.1", "1.0"):
+        raise refusals.other_version(f"HTTP/{version}")
+    values = dict(headers)
+    if b"transfer-encoding" in values:
+        for name, value in headers:
+            if name == b"transfer-encoding":
+                _check_transfer_coding(version, value)
+    host = values.get(b"host")
+    if host is None:
+        # HTTP/1.0 does not require one (RFC 9112, 3.2)
+        if version == "1.1":
+            raise refusals.invalid_host("The request has no Host header")
+    elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
+        raise refusals.invalid_host("The request has several Host headers")
+    elif not _is_host(host):
+        raise refusals.invalid_host(f"Invalid Host header {quoted(host.decode('latin-1'))}")
+
+
+@lru_cache(maxsize=64)
+def _is_host(value: bytes) -> bool:
+    return _HOST.fullmatch(value) is not None
+
+
+def _check_transfer_coding(version: str, value: bytes) -> None:
+    if version == "1.0":
+        raise refusals.transfer_coding_of_1_0()
+    if value.lower() != b"chunked":
+        raise refusals.unsupported_transfer_coding(value.decode("latin-1"))
+
+
+def origin_form(method: bytes, target: bytes) -> bytes:
+    """The path and query of a request target in another form (RFC 9112, 3.2).
+
+    Raises `Refusal` (400, 501) for a target that is not a resource of the service.
+    """
+    if method == b"CONNECT":
+        raise refusals.connect()
+    if target == b"*":
+        return target
+    if b"#" in target:
+        raise refusals.fragment()
+    absolute = _ABSOLUTE.match(target)
+    if absolute is None:
+        raise refusals.invalid_target(target.decode("latin-1"))
+    path = target[absolute.end() :]
+    return path if path.startswith(b"/") else b"/" + path

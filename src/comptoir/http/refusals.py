@@ -1,0 +1,168 @@
+"""Errors about HTTP itself: malformed messages, limits of the server, failures."""
+
+from comptoir.errors import (
+    BAD_REQUEST,
+    BODY_TOO_LARGE,
+    HEADERS_TOO_LARGE,
+    HTTP_VERSION_NOT_SUPPORTED,
+    INTERNAL_ERROR,
+    REQUEST_TIMEOUT,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+    UNSUPPORTED_MEDIA_TYPE,
+    Refusal,
+)
+from comptoir.messages import quoted
+from comptoir.refusals import limit_exceeded, unsupported
+
+_TRANSFER_ENCODING = "Transfer-Encoding"
+# the parser's reasons for which a request is of another version
+_OTHER_VERSION = frozenset(
+    {"Invalid HTTP version", "Pause on PRI/Upgrade", "Expected HTTP/2 Connection Preface"}
+)
+
+
+def malformed(reason: str) -> Refusal:
+    """400 for a request that is not HTTP/1.1, or 505 for another version.
+
+    `reason` is that of the parser.
+    """
+    if reason in _OTHER_VERSION:
+        return other_version("The HTTP version of the request")
+    problem = f"The request is not valid HTTP/1.1: {reason}"
+    return Refusal(BAD_REQUEST, problem, "Send HTTP/1.1 (RFC 9112).")
+
+
+def other_version(version: str) -> Refusal:
+    """505 for a version of HTTP that the service does not support."""
+    return Refusal(HTTP_VERSION_NOT_SUPPORTED, f"{version} is not supported", "Send HTTP/1.1.")
+
+
+def invalid_host(problem: str) -> Refusal:
+    """400 for a request without exactly one valid `Host`."""
+    remedy = "Send one Host header, with the host and port of the URL (RFC 9112, 3.2)."
+    return Refusal(BAD_REQUEST, problem, remedy, target="Host")
+
+
+def invalid_target(target: str) -> Refusal:
+    """400 for a request target that is neither a path nor an absolute URL."""
+    return Refusal(
+        BAD_REQUEST,
+        f"Invalid request target {quoted(target)}",
+        "Send a path that begins with a slash, or an absolute URL.",
+    )
+
+
+def fragment() -> Refusal:
+    """400 for a request target with a fragment."""
+    problem = "The request target contains a #"
+    return Refusal(BAD_REQUEST, problem, "Send a # within a value as %23, and no fragment.")
+
+
+def transfer_coding_of_1_0() -> Refusal:
+    """400 for a transfer coding in HTTP/1.0."""
+    return Refusal(
+        BAD_REQUEST,
+        "HTTP/1.0 does not have Transfer-Encoding",
+        "Send HTTP/1.1, or the body with its Content-Length.",
+        target=_TRANSFER_ENCODING,
+    )
+
+
+def unsupported_transfer_coding(coding: str) -> Refusal:
+    """501 for a transfer coding other than `chunked`."""
+    return unsupported(
+        f"{_TRANSFER_ENCODING} {quoted(coding)}",
+        _TRANSFER_ENCODING,
+        remedy="Send the body chunked, or with its Content-Length.",
+    )
+
+
+def connect() -> Refusal:
+    """501 for `CONNECT`."""
+    return unsupported("CONNECT", remedy="Send requests for the service's own resources.")
+
+
+def incomplete() -> Refusal:
+    """400 for a request whose client stops sending before its end."""
+    problem = "The client stopped sending before the end of the request"
+    return Refusal(BAD_REQUEST, problem, "Send the whole request.")
+
+
+def too_slow(seconds: float) -> Refusal:
+    """408 for a request that does not arrive in time."""
+    return Refusal(
+        REQUEST_TIMEOUT,
+        f"The request did not arrive within {seconds:g} seconds",
+        "Send it without pauses, or send less at a time.",
+    )
+
+
+def too_many_pipelined(limit: int) -> Refusal:
+    """429 for a request on a connection on which too many others wait."""
+    return Refusal(
+        TOO_MANY_REQUESTS,
+        f"{limit} requests already wait on this connection",
+        "Read their responses before you send more, or use more connections.",
+        headers={"Retry-After": "1"},
+    )
+
+
+def head_too_large(limit: int) -> Refusal:
+    """431 for a head of more bytes than the limit."""
+    remedy = "Send fewer or shorter headers."
+    return limit_exceeded(
+        "The head of the request", limit, "bytes", remedy, error=HEADERS_TOO_LARGE
+    )
+
+
+def body_overhead_too_large(limit: int) -> Refusal:
+    """431 for a body with more bytes besides its content than the limit."""
+    return limit_exceeded(
+        "The size of the body's trailers and chunk extensions",
+        limit,
+        "bytes",
+        "Send fewer or shorter ones, or none.",
+        error=HEADERS_TOO_LARGE,
+    )
+
+
+def body_too_large(limit: int, *, is_unread: bool = False) -> Refusal:
+    """413 for a body of more bytes than the limit."""
+    refusal = limit_exceeded(
+        "The body", limit, "bytes", "Send less at a time.", error=BODY_TOO_LARGE
+    )
+    if is_unread:
+        # the connection cannot be used again
+        refusal.headers = {"Connection": "close"}
+    return refusal
+
+
+def coded_body(coding: str) -> Refusal:
+    """415 for a body with a content coding."""
+    return Refusal(
+        UNSUPPORTED_MEDIA_TYPE,
+        f"Content-Encoding {quoted(coding)} is not supported for request bodies",
+        "Send the body without Content-Encoding.",
+        target="Content-Encoding",
+        # the supported codings (RFC 9110, 15.5.16)
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+def failed(request_id: str = "") -> Refusal:
+    """500 for a request that failed because of a defect; without an id, it names X-Request-Id."""
+    remedy = "Ask the operator for the cause, which is in the log under the id "
+    return Refusal(
+        INTERNAL_ERROR, "The service failed", f"{remedy}{request_id or 'in X-Request-Id'}."
+    )
+
+
+def stopping() -> Refusal:
+    """503 for a request that is cancelled because the service stops."""
+    return Refusal(
+        UNAVAILABLE,
+        "The service stopped before it finished this request",
+        "Nothing was changed. Send the request again.",
+        headers={"Retry-After": "5"},
+    )

@@ -1,0 +1,317 @@
+"""`$select` and `$expand` bound to an entity type (OData URL Conventions 4.01, 5.1.3 and 5.1.4)."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Self
+
+import msgspec
+from typing_extensions import override
+
+from comptoir.edm.model import (
+    NAMESPACE,
+    Company,
+    EntitySet,
+    EntityType,
+    Model,
+    NavigationProperty,
+)
+from comptoir.errors import Refusal
+from comptoir.plan.expressions.binding_context import BindingContext
+from comptoir.plan.pages import Page, bind_page
+from comptoir.plan.read import Bounds, Column
+from comptoir.refusals import (
+    given_twice,
+    limit_exceeded,
+    misused,
+    past_value,
+    unknown_name,
+    unsupported,
+)
+from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
+from comptoir.request.expression import ExpressionLimits
+from comptoir.request.options import QueryOptions
+from comptoir.request.select import SELECT, parse_select
+
+_STAR = ("*",)
+"""The path of an item for every navigation property that has no item of its own."""
+
+_UNSUPPORTED = ("$compute", "$apply")
+_FOR_COLLECTIONS = ("$filter", "$search", "$orderby", "$top", "$skip", "$count")
+_SEPARATELY = "Follow the navigation in separate requests."
+
+
+def bind_select(
+    entity_type: EntityType,
+    text: str,
+    computed: Collection[str] = (),
+    contained: Collection[str] = (),
+) -> frozenset[str] | None:
+    """The names of the selected properties, computed ones included; None for all.
+
+    `contained` are the names of the sets that a record contains. Raises `Refusal`: 400 for an
+    unknown property, 501 for a path to another record.
+    """
+    names: set[str] = set()
+    selects_all = False
+    for item in parse_select(text):
+        path = _own_path(entity_type, item.path)
+        name = path[0]
+        if len(path) > 1:
+            if name not in entity_type.related and name not in contained:
+                raise _no_navigation(entity_type, SELECT, item.position, path, computed)
+            shown = "/".join(item.path)[:100]
+            raise unsupported(f"The path {shown} to another record", SELECT, item.position)
+        if item.all:
+            selects_all = True
+        elif name in entity_type.by_name or name in computed:
+            names.add(name)
+        elif name not in entity_type.related and name not in contained:
+            known = [*entity_type.by_name, *entity_type.related, *contained, *computed]
+            raise unknown_name(entity_type.name, "property", name, known, SELECT, item.position)
+    return None if selects_all else frozenset(names)
+
+
+def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] | None:
+    """The names of the selected columns of an aggregated result; None for all.
+
+    The name of a navigation property selects all columns along it. Raises `Refusal` (400) for an
+    unknown column.
+    """
+    names: set[str] = set()
+    selects_all = False
+    for item in parse_select(text):
+        found = [each.name for each in columns if each.path[: len(item.path)] == item.path]
+        if item.all:
+            selects_all = True
+        elif found:
+            names.update(found)
+        else:
+            name, known = "/".join(item.path), [each.name for each in columns]
+            raise unknown_name(
+                "The aggregated result", "property", name, known, SELECT, item.position
+            )
+    return None if selects_all else frozenset(names)
+
+
+class Expansion(msgspec.Struct, frozen=True):
+    """Records of a set within another record: as such, those that a company contains.
+
+    `result` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
+    properties to write, None for all; `inner` is expanded within the records.
+    """
+
+    entity_set: EntitySet
+    result: ExpandResult
+    options: QueryOptions
+    page: Page
+    names: frozenset[str] | None
+    inner: tuple["RelatedExpansion", ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the field that has the records."""
+        return self.entity_set.name
+
+    @property
+    def collection(self) -> bool:
+        """Whether the field has any number of records, not one or none."""
+        return True
+
+    @property
+    def segments(self) -> str:
+        """The path from the other record to the list of these."""
+        return f"{self.name}/$ref" if self.result == "ref" else self.name
+
+    def of_company(self, company: Company) -> Self:
+        """The same expansion of one company's records."""
+        inner = tuple([each.of_company(company) for each in self.inner])
+        return msgspec.structs.replace(self, page=self.page.of_company(company), inner=inner)
+
+
+class RelatedExpansion(Expansion, frozen=True):
+    """The records to which a navigation property leads from another record."""
+
+    navigation: NavigationProperty
+
+    @property
+    @override
+    def name(self) -> str:
+        return self.navigation.name
+
+    @property
+    @override
+    def collection(self) -> bool:
+        return self.navigation.collection
+
+
+class ExpandBinder:
+    """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists."""
+
+    def __init__(
+        self,
+        model: Model,
+        company: Company | None,
+        limits: ExpressionLimits,
+        expand_limits: ExpandLimits,
+        page_size: int,
+    ) -> None:
+        self._model = model
+        self._company = company
+        self._limits = limits
+        self._items = 0
+        self._most_items = expand_limits.items
+        self._depth = expand_limits.depth
+        self._page_size = page_size
+
+    def related(
+        self, entity_set: EntitySet, items: Sequence[ExpandItem], depth: int = 1
+    ) -> tuple[RelatedExpansion, ...]:
+        """Bind items to the navigation properties of a set's records.
+
+        Raises `Refusal`: 400 for an item that does not fit the entity type, is repeated or is
+        nested too deeply, 501 for an unsupported one.
+        """
+        expansions: list[RelatedExpansion] = []
+        entity_type = entity_set.type
+        for name, item in _by_name(entity_type, entity_type.related, items).items():
+            navigation = entity_type.related[name]
+            if not navigation.collection:
+                self._check_single(navigation, item)
+            target = self._model.by_name[navigation.target]
+            bound = self._expansion(name, target, item, depth, self._page_size)
+            fields = msgspec.structs.asdict(bound)
+            expansions.append(RelatedExpansion(**fields, navigation=navigation))
+        return tuple(expansions)
+
+    def contained(
+        self, entity_set: EntitySet, items: Sequence[ExpandItem], most: int
+    ) -> tuple[Expansion, ...]:
+        """Bind items to the sets that a record contains, for up to `most` records together.
+
+        Raises `Refusal` as `related` does.
+        """
+        sets = self._model.contained(entity_set)
+        by_name = _by_name(entity_set.type, sets, items)
+        size = max(1, min(self._page_size, most // max(1, len(by_name))))
+        return tuple(
+            [self._expansion(name, sets[name], item, 1, size) for name, item in by_name.items()]
+        )
+
+    def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
+        given = [name for name in _FOR_COLLECTIONS if name in item.options.given]
+        if item.result == "count":
+            given.append("/$count")
+        for name in given:
+            problem = f"{name} does not apply to {navigation.name}, which is a single record"
+            raise misused(EXPAND, item.position, problem, "Remove it.")
+
+    def _expansion(
+        self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int, page_size: int
+    ) -> Expansion:
+        inner = self._inner(name, entity_set, item, depth)
+        if depth > self._depth:
+            raise self._too_deep(item, _SEPARATELY)
+        self._items += 1
+        if self._items > self._most_items:
+            # the parser counts a `*` as one item
+            raise limit_exceeded(
+                "The option",
+                self._most_items,
+                "items",
+                "Expand fewer.",
+                target=EXPAND,
+                position=item.position,
+            )
+        options, positions = item.options, item.positions.options
+        for option in _UNSUPPORTED:
+            if option in options.given:
+                raise unsupported(f"{option} within $expand", EXPAND, positions[option])
+        try:
+            binding = BindingContext(
+                self._model, entity_set, self._limits, aliases=options.aliases, nested=True
+            )
+            page = bind_page(binding, options, Bounds(self._company), page_size)
+            names = None
+            if options.select is not None:
+                names = bind_select(entity_set.type, options.select)
+        except Refusal as refusal:
+            nested = refusal.target or ""
+            if nested not in positions:
+                raise
+            raise within(refusal, positions[nested]) from None
+        related = self.related(entity_set, inner, depth + 1)
+        return Expansion(entity_set, item.result, options, page, names, related)
+
+    def _inner(
+        self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int
+    ) -> Sequence[ExpandItem]:
+        """The nested items; `$levels` nests the item itself."""
+        levels, items = item.levels, item.items
+        path = item.path if item.path == _STAR else (name,)
+        if levels is None or not (path == _STAR or name in entity_set.type.related):
+            return items
+        left = self._depth - depth + 1 if levels == "max" else levels
+        if left > self._depth:
+            raise self._too_deep(item, "Send a lower number of $levels.")
+        if left == 1:
+            return items
+        return (*items, msgspec.structs.replace(item, path=path, levels=left - 1))
+
+    def _too_deep(self, item: ExpandItem, remedy: str) -> Refusal:
+        return limit_exceeded(
+            "The nesting", self._depth, "levels", remedy, target=EXPAND, position=item.position
+        )
+
+
+def _by_name(
+    entity_type: EntityType, known: Mapping[str, object], items: Sequence[ExpandItem]
+) -> Mapping[str, ExpandItem]:
+    """The known names that the items expand, each with its item."""
+    by_name: dict[str, ExpandItem] = {}
+    for item in items:
+        names: Iterable[str] = known if item.path == _STAR else (_name(entity_type, known, item),)
+        for name in names:
+            earlier = by_name.get(name)
+            if earlier is None or earlier.path == _STAR:
+                by_name[name] = item
+            elif item.path != _STAR:
+                raise given_twice(name, target=EXPAND, position=item.position)
+    return by_name
+
+
+def _name(entity_type: EntityType, known: Mapping[str, object], item: ExpandItem) -> str:
+    path = _own_path(entity_type, item.path)
+    name = path[0]
+    if len(path) > 1:
+        if name not in known:
+            raise _no_navigation(entity_type, EXPAND, item.position, path)
+        raise unsupported(f"The path {'/'.join(path)[:100]}", EXPAND, item.position)
+    if name not in known:
+        raise unknown_name(
+            entity_type.name, "navigation property", name, known, EXPAND, item.position
+        )
+    return name
+
+
+def _own_path(entity_type: EntityType, path: tuple[str, ...]) -> tuple[str, ...]:
+    """A path without a cast to the entity type itself."""
+    own = f"{NAMESPACE}.{entity_type.name}"
+    return path[1:] if len(path) > 1 and path[0] == own else path
+
+
+def _no_navigation(
+    entity_type: EntityType,
+    option: str,
+    position: int,
+    path: tuple[str, ...],
+    computed: Collection[str] = (),
+) -> Refusal:
+    """400: a path of several names that does not begin with a navigation property."""
+    first = path[0]
+    if first in entity_type.by_name or first in computed:
+        return past_value(option, position, first, "/".join(path))
+    if "." in first:
+        own = f"{NAMESPACE}.{entity_type.name}"
+        problem = f"The records are of the type {own}, not {first[:100]}"
+        return misused(option, position, problem, f"Write {own}, or no type.")
+    known = [*entity_type.by_name, *entity_type.related, *computed]
+    return unknown_name(entity_type.name, "property", first, known, option, position)

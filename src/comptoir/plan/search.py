@@ -1,0 +1,113 @@
+"""`$search` bound to a condition that a filter can be joined with.
+
+A term is found in a record if one of its searched properties contains it, in upper or lower case.
+Python folds the case (`str.casefold`, Unicode's full case folding), here and in every database,
+because databases fold differently.
+"""
+
+from comptoir.errors import INVALID_URL, Refusal
+from comptoir.plan.expressions.nodes import (
+    BoundSearch,
+    CombinedSearch,
+    ContainsTerm,
+    Junction,
+    MatchesSearch,
+    Slots,
+)
+from comptoir.plan.read import Where
+from comptoir.refusals import limit_exceeded
+from comptoir.request.expression import ExpressionLimits
+from comptoir.request.search import (
+    SearchJunction,
+    SearchNode,
+    SearchNot,
+    SearchTerm,
+    parse_search,
+)
+
+SEARCH = "$search"
+
+MOST_TERMS = 100
+
+MOST_LEVELS = 10
+"""The deepest nesting of AND and OR within one another."""
+
+INDEXED_LENGTH = 3
+"""The least code points of a folded term that an index can look up: indexes are of trigrams."""
+
+_OPPOSITE = {"and": "or", "or": "and"}
+
+
+def fold(*texts: str) -> str:
+    """Fold texts for comparison; NUL, which neither a text nor a term contains, separates them."""
+    return "\0".join(texts).casefold()
+
+
+def with_search(where: Where, text: str, limits: ExpressionLimits) -> Where:
+    """Narrow a condition to the records that a `$search` finds.
+
+    Raises `Refusal` (400) for a search that is malformed or exceeds a limit.
+    """
+    slots = Slots(where.values)
+    found = bind_search(parse_search(text, limits), slots)
+    condition = found if where.condition is None else Junction("and", (where.condition, found))
+    return Where(condition, tuple(slots.values), searches=True)
+
+
+def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
+    """Bind a search, with its terms in the slots; raises `Refusal` (400)."""
+    search = _Binder(slots).bound(node, negated=False)
+    if _levels(search) > MOST_LEVELS:
+        raise limit_exceeded(
+            "The nesting of AND and OR",
+            MOST_LEVELS,
+            "levels",
+            "Simplify the search.",
+            target=SEARCH,
+        )
+    return MatchesSearch(search)
+
+
+class _Binder:
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._terms = 0
+
+    def bound(self, node: SearchNode, *, negated: bool) -> BoundSearch:
+        """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
+        match node:
+            case SearchNot():
+                return self.bound(node.operand, negated=not negated)
+            case SearchTerm():
+                return self._term(node, negated=negated)
+            case SearchJunction():
+                return self._combined(node, negated=negated)
+
+    def _term(self, node: SearchTerm, *, negated: bool) -> ContainsTerm:
+        self._terms += 1
+        if self._terms > MOST_TERMS:
+            raise limit_exceeded(
+                "The search", MOST_TERMS, "terms", "Search for fewer.", target=SEARCH
+            )
+        if "\0" in node.text:
+            problem = "The search contains a NUL character, which no text contains"
+            raise Refusal(INVALID_URL, problem, "Remove it.", target=SEARCH)
+        folded = fold(node.text)
+        return ContainsTerm(self._slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
+
+    def _combined(self, node: SearchJunction, *, negated: bool) -> CombinedSearch:
+        operator = _OPPOSITE[node.operator] if negated else node.operator
+        operands: list[BoundSearch] = []
+        for each in node.operands:
+            bound = self.bound(each, negated=negated)
+            if isinstance(bound, CombinedSearch) and bound.operator == operator:
+                operands += bound.operands
+            else:
+                operands.append(bound)
+        return CombinedSearch(operator, tuple(operands))
+
+
+def _levels(search: BoundSearch) -> int:
+    if isinstance(search, ContainsTerm):
+        return 0
+    return 1 + max(map(_levels, search.operands))

@@ -1,1 +1,0 @@
-"""The schema's history: one revision after another, run by `comptoir.store.schema`."""

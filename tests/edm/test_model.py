@@ -1,0 +1,94 @@
+"""A declaration that cannot hold is refused before the service starts, and says what is wrong."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from comptoir.catalog import MODEL
+from comptoir.edm.model import (
+    Computed,
+    EntitySet,
+    EntityType,
+    Followed,
+    Model,
+    ModelFault,
+    PairFilter,
+    Property,
+    UniqueRule,
+    View,
+)
+from comptoir.edm.times import INSTANT
+from comptoir.edm.types import CODE, GUID, TEXT
+
+GOOD = EntityType(
+    name="thing",
+    description="A thing.",
+    properties=(Property("id", GUID), Property("code", CODE), Property("text", TEXT)),
+    unique=(UniqueRule(("code",), blank_is_free=True),),
+)
+PAIRS = PairFilter("name", "value", 10, "valuesExt", "code", "itemNo", "attributeName", "value")
+
+
+def thing(**changes: object) -> tuple[EntitySet, ...]:
+    return (EntitySet("thingsExt", replace(GOOD, **changes)),)  # type: ignore[arg-type]
+
+
+def seen(view: View, *, read_only: bool = True) -> tuple[EntitySet, ...]:
+    return (
+        EntitySet("thingsExt", GOOD),
+        EntitySet("seenExt", replace(GOOD, name="seen"), read_only=read_only, view=view),
+    )
+
+
+SAME = {"id": "id", "code": "code", "text": "text"}
+FOLLOWED = Followed("text", "code", "nothing", "text", {}, "")
+
+FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
+    "two entity sets have one name": lambda: thing() + thing(),
+    "two properties have one name": lambda: thing(
+        properties=(*GOOD.properties, Property("id", GUID))
+    ),
+    "name nothing, which is not a property": lambda: thing(key="nothing"),
+    "names? nothing, which is not a property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
+    "name nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
+    "name nothing": lambda: thing(derivations=(Computed("text", "nothing", str, ""),)),
+    "name .*nothing": lambda: thing(derivations=(FOLLOWED,)),
+    "text is in a key or a unique rule": lambda: thing(key="text"),
+    "text is .* must be a CODE": lambda: thing(unique=(UniqueRule(("code", "text")),)),
+    "allows empty values but has several properties": lambda: thing(
+        unique=(UniqueRule(("code", "id"), True),)
+    ),
+    "two properties have the time": lambda: thing(
+        properties=(
+            *GOOD.properties,
+            Property("at", INSTANT, modified_at=True),
+            Property("then", INSTANT, modified_at=True),
+        )
+    ),
+    "base nothingExt is not a stored set": lambda: seen(View("nothingExt", SAME)),
+    "base seenExt is not a stored set": lambda: seen(View("seenExt", SAME)),
+    "columns are not its properties": lambda: seen(View("thingsExt", {"id": "id"})),
+    "or not properties of the base": lambda: seen(View("thingsExt", {**SAME, "text": "nothing"})),
+    "a view must be read-only": lambda: seen(View("thingsExt", SAME), read_only=False),
+    "carrier valuesExt lacks": lambda: (EntitySet("thingsExt", GOOD, pair_filter=PAIRS),),
+    "reference nothing is not a property": lambda: (
+        *MODEL.sets,
+        EntitySet(
+            "thingsExt",
+            GOOD,
+            pair_filter=replace(PAIRS, carrier="itemAttributeValuesExt", reference="nothing"),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_declaration_is_refused(fault: str) -> None:
+    with pytest.raises(ModelFault, match=fault):
+        Model(FAULTS[fault]())
+
+
+def test_a_valid_declaration_is_accepted() -> None:
+    assert Model((*MODEL.sets, *thing())).by_name["thingsExt"].type.key_property.name == "id"
+    assert [each.name for each in Model(seen(View("thingsExt", SAME))).stored] == ["thingsExt"]

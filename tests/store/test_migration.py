@@ -1,0 +1,374 @@
+"""Migrations: any schema is brought up to date, once, with what the database holds."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import asyncpg
+import pytest
+from alembic import command
+from sqlalchemy import Connection, text
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.errors import OperatorError
+from comptoir.store.migration import make_ready, migrate
+from comptoir.store.postgres.migration import LOCK
+from comptoir.store.revisions import alembic_config
+from comptoir.store.schema import TEXT_INDEX, revisions, state_of
+from comptoir.store.urls import is_postgres, shown
+from support.databases import in_database, run_sql
+from support.postgres import Databases, name_of
+from support.refusals import refusal
+from support.service import Service
+
+COMPANY = "c0ffee00-0000-4000-8000-000000000001"
+CONTACT = "c0ffee00-0000-4000-8000-000000000002"
+TEN = """
+import os, sys
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.sql.dialects.postgresql.routines import routine_statements
+from comptoir.store.migration import migrate
+
+routine_statements()
+started = []
+for _ in range(10):
+    process = os.fork()
+    if not process:
+        told = []
+        told.append("done " + migrate(Settings(database=sys.argv[1]), MODEL, told.append))
+        os.write(1, "".join(f"{line}\\n" for line in told).encode())
+        os._exit(0)
+    started.append(process)
+sys.exit(max(os.waitpid(each, 0)[1] for each in started) and 1)
+"""
+AT = "2024-02-29T12:00:00.000Z"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database without a schema, on each of the databases."""
+    if request.param == "postgresql":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+def with_schema(url: str, revision: str) -> None:
+    """Bring an empty database to a revision."""
+    if not is_postgres(url):
+        # the file gets its journal
+        migrate(Settings(database=f"{url}.other"), MODEL)
+    in_database(url, lambda held: command.upgrade(alembic_config(held, MODEL), revision))
+
+
+def migrated(url: str) -> tuple[str, list[str]]:
+    """The schema that a database is brought to, and the notices of a server with pg_trgm."""
+    head, notices = noticed(url)
+    return head, with_trigrams(notices)
+
+
+def noticed(url: str) -> tuple[str, list[str]]:
+    """The schema that a database is brought to, and all notices."""
+    notices: list[str] = []
+    return migrate(Settings(database=url), MODEL, notices.append), notices
+
+
+def with_trigrams(notices: Iterable[str]) -> list[str]:
+    """The notices of a server that has pg_trgm, which not every build of PostgreSQL brings."""
+    return [each for each in notices if "pg_trgm is not available" not in each]
+
+
+def run(url: str, *statements: str) -> None:
+    for each in statements:
+        run_sql(url, each)
+
+
+def insert(connection: Connection, table: str, given: Mapping[str, str | int]) -> None:
+    columns = ", ".join(f'"{name}"' for name in given)
+    places = ", ".join(f":{name}" for name in given)
+    connection.execute(text(f'INSERT INTO "{table}" ({columns}) VALUES ({places})'), given)
+
+
+def fill(connection: Connection) -> None:
+    """A company with a contact, as the first release wrote them."""
+    contact = {
+        each.name: each.type.default for each in MODEL.by_name["contactsExt"].type.properties
+    }
+    insert(
+        connection,
+        "companies",
+        {
+            "company_id": COMPANY,
+            "name": "Acme",
+            "displayName": "Acme",
+            "lastModifiedDateTime": AT,
+            "record_version": 0,
+            "incarnation": "0badcafe",
+            "change_number": 1,
+            "changed_at": AT,
+        },
+    )
+    insert(
+        connection,
+        "contactsExt",
+        {
+            **contact,
+            "company_id": COMPANY,
+            "record_version": 1,
+            "id": CONTACT,
+            "number": "K1",
+            "displayName": "Zoë Ångström",
+            "lastModifiedDateTime": AT,
+        },
+    )
+    insert(
+        connection,
+        "changes",
+        {
+            "company_id": COMPANY,
+            "number": 1,
+            "entity_set": "contactsExt",
+            "record": CONTACT,
+            "verb": "create",
+            "at": AT,
+            "by": "tests",
+        },
+    )
+
+
+def use(url: str, folder: Path) -> None:
+    """Read, find, change and make records by the service."""
+    with Service(lambda *_: url, folder) as service:
+        contacts = f"companies({COMPANY})/contactsExt"
+        path = f"{contacts}({CONTACT})"
+        held = service.client.record(path)
+        assert (held["displayName"], held["privacyBlocked"]) == ("Zoë Ångström", False)
+        assert held["lastModifiedDateTime"] == AT
+        changed = service.client.patch(path, {"city": "Bonn"}, str(held["@odata.etag"]))
+        assert changed.status_code == 200, changed.text
+        made = service.client.post(contacts, {"displayName": "Ada"})
+        assert made.status_code == 201, made.text
+        assert [each["city"] for each in service.client.listed(contacts, "$search=ÅNGST")] == [
+            "Bonn"
+        ]
+
+
+def test_a_database_of_the_first_schema_is_brought_up_to_date_with_its_records(
+    empty: str, tmp_path: Path
+) -> None:
+    with_schema(empty, "0001")
+    in_database(empty, fill)
+    assert migrated(empty) == (revisions().head, [])
+    use(empty, tmp_path)
+
+
+@pytest.mark.parametrize("revision", sorted(revisions().serves))
+def test_every_schema_is_brought_up_to_date(empty: str, revision: str) -> None:
+    with_schema(empty, revision)
+    assert migrated(empty)[0] == revisions().head
+    make_ready(Settings(database=empty), MODEL)
+
+
+def renumber(url: str, revision: str, serves: str) -> None:
+    """Make a schema one that this program does not know."""
+    run(
+        url,
+        f"UPDATE alembic_version SET version_num = '{revision}'",
+        f"UPDATE schema_state SET value = '{revision}' WHERE name = 'revision'",
+        f"UPDATE schema_state SET value = '{serves}' WHERE name = 'serves'",
+    )
+
+
+def test_a_newer_schema_that_serves_this_program_is_used_and_left_as_it_is(
+    empty: str, tmp_path: Path
+) -> None:
+    """While the programs are replaced one by one, those of before go on: they expand first."""
+    migrated(empty)
+    in_database(empty, fill)
+    run(
+        empty,
+        """ALTER TABLE "contactsExt" ADD COLUMN since VARCHAR NOT NULL DEFAULT '0001-01-01'""",
+        "ALTER TABLE changes ADD COLUMN reason VARCHAR",
+        "CREATE TABLE vendors (company_id VARCHAR PRIMARY KEY)",
+    )
+    renumber(empty, "9999", serves=revisions().head)
+    assert migrated(empty) == ("9999", [])
+    make_ready(Settings(database=empty), MODEL)
+    use(empty, tmp_path)
+
+
+@pytest.mark.parametrize("serves", ["9998", "9999"])
+def test_a_newer_schema_that_does_not_serve_this_program_is_refused(
+    empty: str, serves: str
+) -> None:
+    migrated(empty)
+    renumber(empty, "9999", serves)
+    for work in (migrate, make_ready):
+        with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
+            work(Settings(database=empty), MODEL)
+
+
+def test_what_a_schema_serves_counts_for_that_schema_alone(empty: str) -> None:
+    """A revision by other hands than `migrate`'s says nothing of the programs before it."""
+    migrated(empty)
+    run(empty, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
+        make_ready(Settings(database=empty), MODEL)
+
+
+def test_migration_again_writes_nothing(postgres_url: str) -> None:
+    migrated(postgres_url)
+    run(
+        postgres_url,
+        f"ALTER DATABASE {name_of(postgres_url)} SET default_transaction_read_only = on",
+    )
+    assert migrated(postgres_url) == (revisions().head, [])
+
+
+def test_only_migrate_changes_a_schema_on_a_server(postgres_url: str) -> None:
+    with_schema(postgres_url, "0003")
+    with pytest.raises(OperatorError, match="has schema 0003, and this program needs"):
+        make_ready(Settings(database=postgres_url), MODEL)
+    assert in_database(postgres_url, state_of).revision == "0003"
+
+
+def test_a_service_waits_until_its_database_has_the_schema(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    with Service(lambda *_: postgres_url, tmp_path) as service:
+        refused(service, "Internal_DatabaseNotReady")
+        migrated(postgres_url)
+        assert service.client.listed("companies") == []
+
+
+def test_a_service_that_is_too_old_for_its_database_refuses(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    migrated(postgres_url)
+    renumber(postgres_url, "9999", serves="9999")
+    with Service(lambda *_: postgres_url, tmp_path) as service:
+        refused(service, "Internal_DatabaseNotReady")
+
+
+def refused(service: Service, code: str) -> None:
+    """Readiness and requests, several at once, are refused and told when to come again."""
+    assert service.origin.get("readyz").status_code == 503
+    several = [service.client.build("GET", "companies") for _ in range(5)]
+    for answer in service.send_all(several):
+        refusal(answer, code)
+        assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_ten_processes_migrate_at_once(empty: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", TEN, empty], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    done = [line for line in lines if line.startswith("done")]
+    assert done == [f"done {revisions().head}"] * 10
+    assert set(with_trigrams(lines)) - set(done) <= {
+        f"{shown(empty)}: another process is migrating it. Waiting until it ends."
+    }
+
+
+def test_a_migration_that_waits_for_another_says_so(postgres_url: str) -> None:
+    with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
+        told = told_while_held(postgres_url, release)
+    assert told == [
+        f"{shown(postgres_url)}: another process is migrating it. Waiting until it ends."
+    ]
+
+
+def test_a_migration_that_waits_for_tables_lets_others_have_them_and_says_so(
+    postgres_url: str,
+) -> None:
+    with_schema(postgres_url, "0003")
+    statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
+    with lock(postgres_url, statement) as release:
+        told = told_while_held(postgres_url, release)
+    assert (
+        "other transactions hold locks that the migration needs (the oldest transaction: process"
+        in told[0]
+    )
+    assert told[0].endswith(" Trying again.")
+
+
+@contextmanager
+def lock(url: str, statement: str) -> Iterator[Callable[[], None]]:
+    """Hold a lock until what is given is called."""
+    released = Event()
+    held = Event()
+
+    async def hold() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute(statement)
+        held.set()
+        await asyncio.to_thread(released.wait)
+        await connection.close()
+
+    thread = Thread(target=lambda: asyncio.run(hold()))
+    thread.start()
+    held.wait()
+    try:
+        yield released.set
+    finally:
+        released.set()
+        thread.join()
+
+
+def told_while_held(url: str, release: Callable[[], None]) -> list[str]:
+    """What a migration tells that waits for a lock, which is let go of when it does."""
+    told: list[str] = []
+
+    def tell(line: str) -> None:
+        told.append(line)
+        release()
+
+    settings = Settings(database=url, lock_seconds=0.1)
+    assert migrate(settings, MODEL, tell) == revisions().head
+    return with_trigrams(told)
+
+
+def test_searches_do_without_an_index_where_the_extension_may_not_be_had(
+    postgres_url: str, postgres_server: Databases
+) -> None:
+    name = name_of(postgres_url)
+    if not postgres_server.asked("SELECT FROM pg_available_extensions WHERE name = 'pg_trgm'"):
+        assert "pg_trgm is not available" in noticed(postgres_url)[1][0]
+        return
+    postgres_server.administer(
+        f"ALTER DATABASE {name} OWNER TO postgres", f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC"
+    )
+    postgres_server.administer("GRANT CREATE ON SCHEMA public TO comptoir", database=name)
+    head, (line,) = noticed(postgres_url)
+    assert head == revisions().head
+    assert "searches read all texts, because the extension pg_trgm is not available" in line
+    index = f"SELECT FROM pg_indexes WHERE indexname = '{TEXT_INDEX}'"
+    assert postgres_server.asked(index, name) == []
+
+    postgres_server.administer("CREATE EXTENSION pg_trgm", database=name)
+    assert noticed(postgres_url)[1] == []
+    assert len(postgres_server.asked(index, name)) == 1
+
+
+def test_texts_compare_by_code_point_and_numbers_are_wide(
+    postgres_url: str, postgres_server: Databases
+) -> None:
+    migrated(postgres_url)
+    columns = postgres_server.asked(
+        "SELECT DISTINCT data_type, collation_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND table_name <> 'alembic_version'",
+        name_of(postgres_url),
+    )
+    assert {(str(kind), collation) for kind, collation in columns} == {
+        ("bigint", None),
+        ("text", "C"),
+        ("character varying", "C"),
+    }

@@ -1,0 +1,79 @@
+"""The migrations create the schema that the catalog declares."""
+
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection
+
+from comptoir.catalog import MODEL
+from comptoir.config import Settings
+from comptoir.edm.model import Model
+from comptoir.sql.tables import COMPANY_ID, build_tables
+from comptoir.store.migration import migrate
+from comptoir.store.revisions import declared_schema, is_declared
+from support.databases import FreshDatabase, in_database
+from support.specimen import SPECIMENS, WITH_SPECIMENS
+
+
+def differences(url: str, model: Model) -> list[object]:
+    """The differences that a migration would have to remove."""
+
+    def compared(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "include_name": is_declared}
+        )
+        found: list[object] = compare_metadata(context, declared_schema(model))
+        return found
+
+    return in_database(url, compared)
+
+
+def test_the_migrated_schema_is_the_declared_one(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
+
+
+def test_an_entity_type_without_a_migration_is_detected(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
+
+    assert f"'{SPECIMENS.name}'" in str(missing)
+
+
+def test_autogenerate_adds_all_that_an_entity_type_needs(
+    fresh_database: FreshDatabase, tmp_path: Path
+) -> None:
+    assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []
+
+
+def test_migration_again_changes_nothing(fresh_database: FreshDatabase, tmp_path: Path) -> None:
+    url = fresh_database(tmp_path, MODEL)
+
+    assert migrate(Settings(database=url), MODEL) == migrate(Settings(database=url), MODEL)
+    assert differences(url, MODEL) == []
+
+
+@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
+def test_every_primary_key_begins_with_the_company(name: str) -> None:
+    """The company is the unit of isolation, of sharding and of backup."""
+    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
+
+    assert next(iter(table.primary_key.columns)).name == COMPANY_ID
+
+
+@pytest.mark.parametrize("name", build_tables(WITH_SPECIMENS).metadata.tables)
+def test_every_index_begins_with_the_company(name: str) -> None:
+    """No unique rule and no look-up reaches beyond a company."""
+    table = build_tables(WITH_SPECIMENS).metadata.tables[name]
+
+    for index in table.indexes:
+        assert next(iter(index.columns)).name == COMPANY_ID
+
+
+def test_no_column_is_nullable() -> None:
+    for table in build_tables(WITH_SPECIMENS).metadata.tables.values():
+        assert [column.name for column in table.columns if column.nullable] == []
