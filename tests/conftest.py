@@ -162,7 +162,7 @@ def server(
 def specimen_service(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """The service over a model with a twelfth kind, which no migration of the package brings."""
+    """The service over a model with an entity type of the tests, which no revision creates."""
     with Service(fresh_database, tmp_path_factory.mktemp("specimens"), WITH_SPECIMENS) as service:
         yield service
 

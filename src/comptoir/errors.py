@@ -1,7 +1,7 @@
-"""The one table of errors: every failure that a client can see, with its status and its remedy.
+"""The table of errors: every failure that a client can see, with its status and its remedy.
 
-The codes follow the Business Central family. The reference page `docs/reference/errors.md` is
-generated from this table, and `response.response` writes the body.
+The codes follow those of Business Central. `docs/reference/errors.md` is generated from this table,
+and `response.response` writes the body.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from comptoir.messages import message
 
 @dataclass(frozen=True, slots=True)
 class ErrorType:
-    """One line of the table: a stable code, its HTTP status, what it means, what to do."""
+    """A row of the table; `code` is stable across releases."""
 
     code: str
     status: int
@@ -23,7 +23,7 @@ class ErrorType:
 INVALID_CREDENTIALS = ErrorType(
     "Authentication_InvalidCredentials",
     401,
-    "The request carries no bearer token, or one that this service does not accept.",
+    "The request has no bearer token, or the service does not accept the token.",
     "Send `Authorization: Bearer <token>` with a token from `comptoir token`.",
 )
 REQUEST_DENIED = ErrorType(
@@ -35,191 +35,189 @@ REQUEST_DENIED = ErrorType(
 BAD_REQUEST = ErrorType(
     "BadRequest",
     400,
-    "The body, a value or a header is not what the operation takes.",
-    "Correct the place that `target` and the message name.",
+    "The body, a value or a header is not valid for the operation.",
+    "Correct the part that `target` and the message name.",
 )
 INVALID_URL = ErrorType(
     "BadRequest_InvalidRequestUrl",
     400,
     "The path or a query option does not follow the rules of OData.",
-    "Correct the place that the message names.",
+    "Correct the part that the message names.",
 )
 PARAM_NOT_PROVIDED = ErrorType(
     "BadRequest_RequiredParamNotProvided",
     400,
-    "A property that the record needs is missing or empty.",
+    "A required property is missing or empty.",
     "Send the property that `target` names.",
 )
 RESOURCE_NOT_FOUND = ErrorType(
     "BadRequest_ResourceNotFound",
     404,
-    "There is no resource at this path.",
-    "Compare the path with the reference; resource names are case-sensitive.",
+    "The path does not lead to a resource.",
+    "Compare the path with the reference. Names of resources are case-sensitive.",
 )
 RECORD_NOT_FOUND = ErrorType(
     "Internal_RecordNotFound",
     404,
-    "The resource exists, but holds no record with this key.",
-    "List the resource to find the keys that exist.",
+    "The resource exists, but has no record with this key.",
+    "List the resource to find existing keys.",
 )
 COMPANY_NOT_FOUND = ErrorType(
     "Internal_CompanyNotFound",
     404,
-    "There is no such company, or the token does not reach it.",
-    "`GET companies` lists the companies that the token reaches.",
+    "The company does not exist, or the token does not grant access to it.",
+    "`GET companies` lists the companies that the token grants access to.",
 )
 METHOD_NOT_ALLOWED = ErrorType(
     "BadRequest_MethodNotAllowed",
     405,
-    "The resource does not have this method.",
-    "The `Allow` header lists the methods that it has.",
+    "The method is not allowed on the resource.",
+    "The `Allow` header lists the allowed methods.",
 )
 NOT_ACCEPTABLE = ErrorType(
     "Request_NotAcceptable",
     406,
-    "The service has none of the formats, character sets or codings that the request accepts.",
+    "The service supports none of the formats, character sets or codings that the request accepts.",
     "Accept `application/json`, in UTF-8.",
 )
 REQUEST_TIMEOUT = ErrorType(
     "Request_Timeout",
     408,
-    "The request did not arrive whole in time.",
-    "Send it without pauses, or less at a time; or raise the limit in the settings.",
+    "The request was not complete in time.",
+    "Send the request without pauses or in smaller parts, or raise the limit in the settings.",
 )
 KEY_EXISTS = ErrorType(
     "Internal_EntityWithSameKeyExists",
     409,
-    "Another record has this key, or these values of a unique rule.",
-    "Choose other values, or update the record that exists.",
+    "Another record has this key or the same values of a unique rule.",
+    "Choose other values, or update the existing record.",
 )
 LINK_EXPIRED = ErrorType(
     "Request_LinkExpired",
     410,
-    "The link was valid once, but can no longer be followed.",
-    "Start over from the collection.",
+    "The link is no longer valid.",
+    "Start again from the collection.",
 )
 ENTITY_CHANGED = ErrorType(
     "Request_EntityChanged",
     412,
-    "The record has changed since the tag in `If-Match` was read.",
-    "Read the record again, decide again, and send its current tag.",
+    "The record has changed since the ETag in `If-Match` was read.",
+    "Read the record, decide again, and send its current ETag.",
 )
 REPEAT_UNTRACKED = ErrorType(
     "Request_RepeatUntracked",
     412,
-    "The request says that it was first sent at a time for which repeats are not known any more.",
-    "Find out whether it was done, and send it as a new request if not.",
+    "The service no longer remembers the time at which the request was first sent.",
+    "Check whether the request was executed. If not, send it as a new request.",
 )
 ISOLATION_NOT_SUPPORTED = ErrorType(
     "Request_IsolationNotSupported",
     412,
-    "The request asks to see one state of all records (`Isolation: snapshot`), which this service "
-    "does not promise over several reads.",
-    "Send it without `Isolation` and `OData-Isolation`.",
+    "The request asks for a snapshot (`Isolation: snapshot`), which the service does not support.",
+    "Send the request without `Isolation` and `OData-Isolation`.",
 )
 BODY_TOO_LARGE = ErrorType(
     "Request_BodyTooLarge",
     413,
-    "The body is larger than this service reads.",
-    "Send less at a time, or raise the limit in the settings.",
+    "The body exceeds the limit of the service.",
+    "Send less in one request, or raise the limit in the settings.",
 )
 URI_TOO_LONG = ErrorType(
     "Request_UriTooLong",
     414,
-    "The URL is longer than this service reads.",
-    "Shorten the filter, or split it over several requests.",
+    "The URL exceeds the limit of the service.",
+    "Shorten the filter, or send several requests.",
 )
 UNSUPPORTED_MEDIA_TYPE = ErrorType(
     "Request_UnsupportedMediaType",
     415,
     "The body is not declared as JSON, or is compressed.",
-    "Send `Content-Type: application/json`, and the body as it is.",
+    "Send an uncompressed body with `Content-Type: application/json`.",
 )
 FAILED_DEPENDENCY = ErrorType(
     "Request_FailedDependency",
     424,
-    "The request was not done, because another request of the same batch was not done.",
-    "Look at the answer to the request that the message names; then send both again.",
+    "The request was not executed, because another request of the same batch failed.",
+    "Check the response to the request that the message names, then send both again.",
 )
 PRECONDITION_REQUIRED = ErrorType(
     "Request_PreconditionRequired",
     428,
     "The operation needs an `If-Match` header.",
-    "Send the record's `@odata.etag` as `If-Match`. An update may carry it in its body instead.",
+    "Send the record's `@odata.etag` as `If-Match`. An update may have it in its body instead.",
 )
 TOO_MANY_REQUESTS = ErrorType(
     "Application_TooManyRequests",
     429,
-    "More work is waiting than this service accepts.",
-    "Wait for the seconds in `Retry-After`, then send the request again.",
+    "Too many requests are waiting.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 HEADERS_TOO_LARGE = ErrorType(
     "Request_HeadersTooLarge",
     431,
-    "The headers, or the trailers and chunk extensions of the body, are larger than this service "
-    "reads.",
-    "Send fewer or shorter ones, or raise the limit in the settings.",
+    "The headers, or the body's trailers and chunk extensions, exceed the limit of the service.",
+    "Send fewer or shorter headers, or raise the limit in the settings.",
 )
 INTERNAL_ERROR = ErrorType(
     "Internal_ServerError",
     500,
-    "The service failed; the cause is in its log under the request's id.",
-    "Report the request's id to whoever runs the service.",
+    "The service failed. Its log has the cause, with the id of the request.",
+    "Report the id of the request to the operator of the service.",
 )
 NOT_IMPLEMENTED = ErrorType(
     "BadRequest_MethodNotImplemented",
     501,
-    "The request is valid, but this service does not support what it names.",
-    "Ask without the construct that the message names.",
+    "The request is valid, but contains a construct that the service does not support.",
+    "Send the request without the construct that the message names.",
 )
 HTTP_VERSION_NOT_SUPPORTED = ErrorType(
     "Request_HttpVersionNotSupported",
     505,
-    "The request is of a version of HTTP that this service does not speak.",
+    "The service does not support the HTTP version of the request.",
     "Send HTTP/1.1.",
 )
 UNAVAILABLE = ErrorType(
     "Internal_Unavailable",
     503,
-    "The database cannot serve the request now; nothing was changed.",
-    "Wait for the seconds in `Retry-After`, then send the request again.",
+    "The database cannot serve the request now. Nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_BUSY = ErrorType(
     "Internal_DatabaseBusy",
     503,
-    "Others hold the database's locks, connections or memory; nothing was changed.",
-    "Wait for the seconds in `Retry-After`, then send the request again.",
+    "Locks, connections or memory of the database are in use. Nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_FULL = ErrorType(
     "Internal_DatabaseFull",
     503,
-    "The disk of the database is full; nothing was changed.",
-    "Send the request again when whoever runs the service has freed some space.",
+    "The disk of the database is full. Nothing was changed.",
+    "Repeat the request after the operator has freed some space.",
 )
 DATABASE_NOT_READY = ErrorType(
     "Internal_DatabaseNotReady",
     503,
-    "The database lacks tables or rights that the service needs; nothing was changed.",
-    "Send the request again when whoever runs the service has run `comptoir migrate`.",
+    "The database lacks tables or privileges that the service needs. Nothing was changed.",
+    "Repeat the request after the operator has run `comptoir migrate`.",
 )
 DATABASE_OLDER = ErrorType(
     "Internal_DatabaseOlder",
     503,
-    "The database has lost changes that the service has acknowledged, as after a failover; nothing "
+    "The database has lost changes that the service has acknowledged, as after a failover. Nothing "
     "was changed.",
-    "Send the request again when the operator has run `comptoir company renew`.",
+    "Repeat the request after the operator has run `comptoir company renew`.",
 )
 DATABASE_READ_ONLY = ErrorType(
     "Internal_DatabaseReadOnly",
     503,
-    "The database takes no writes now, as a standby does; nothing was changed.",
-    "Wait for the seconds in `Retry-After`, then send the request again.",
+    "The database is read-only now, like a standby. Nothing was changed.",
+    "Wait for the seconds in `Retry-After`, then repeat the request.",
 )
 DATABASE_UNREACHABLE = ErrorType(
     "Internal_DatabaseUnreachable",
     503,
     "The service has no connection to its database, or lost it during the request.",
-    "Wait for the seconds in `Retry-After`; read the record before you send a write again.",
+    "Wait for the seconds in `Retry-After`. Read the record before you repeat a write.",
 )
 
 ERROR_TABLE: tuple[ErrorType, ...] = (
@@ -261,14 +259,14 @@ ERROR_TABLE: tuple[ErrorType, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ErrorDetail:
-    """One of several faults of a request: its code, what is wrong, and where."""
+    """One of several faults of a request."""
 
     code: str
     message: str
     target: str
 
 
-class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error of the program
+class Refusal(Exception):  # noqa: N818 - a response, not an error of the program
     """A request that gets an error of the table as its response.
 
     `problem` and `remedy` make the message (`messages.message`). `target` names the place: a
@@ -305,9 +303,9 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
 
 
 class GroupRefusal(Exception):  # noqa: N818 - as `Refusal`
-    """A group of requests of which none was done, since one of them was refused.
+    """The refusal of an atomic group: no request was executed, since one was refused.
 
-    `index` says which, counted from 0.
+    `index` is the number of that request, from 0.
     """
 
     def __init__(self, index: int, refusal: Refusal) -> None:

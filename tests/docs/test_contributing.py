@@ -70,7 +70,7 @@ SUITES = (
     "tests/contract/test_openapi.py",
     "tests/docs/test_reference.py::test_the_reference_is_complete_and_up_to_date",
     "tests/house/test_house.py",
-    "tests/kinds/test_schema.py",
+    "tests/store/test_schema.py",
     "tests/metadata",
     "tests/samples/test_company.py",
 )

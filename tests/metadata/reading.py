@@ -7,10 +7,10 @@ import msgspec
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import Model
-from comptoir.metadata.abilities import Abilities
+from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, XML, metadata_document
 
-ABILITIES = Abilities(
+ANNOUNCED = Capabilities(
     filter_functions=("contains", "startswith"),
     transformations=("filter", "groupby", "aggregate"),
     methods_of=lambda _: ("min", "max"),
@@ -30,13 +30,13 @@ Value = str | int | bool | list["Value"] | Object
 def xml(*, under_company: bool = False, version: str = "4.0", model: Model = MODEL) -> Element:
     """The root element of the document in XML."""
     return fromstring(
-        metadata_document(model, ABILITIES, XML, version, under_company=under_company)
+        metadata_document(model, ANNOUNCED, XML, version, under_company=under_company)
     )
 
 
 def json(*, under_company: bool = False, model: Model = MODEL) -> Object:
     """The document in JSON."""
-    document = metadata_document(model, ABILITIES, JSON, "4.01", under_company=under_company)
+    document = metadata_document(model, ANNOUNCED, JSON, "4.01", under_company=under_company)
     return cast("Object", msgspec.json.decode(document))
 
 

@@ -13,7 +13,7 @@ from comptoir.config import Settings
 from comptoir.edm.model import EntitySet, Model
 from comptoir.errors import ERROR_TABLE
 from comptoir.metadata.openapi import openapi_document
-from metadata.reading import ABILITIES, Object, Value, member
+from metadata.reading import ANNOUNCED, Object, Value, member
 from support.contract import FIELDS
 from support.programs import needed_module
 from support.specimen import WITH_SPECIMENS
@@ -24,7 +24,7 @@ SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.n
 
 
 def document(model: Model = MODEL, settings: Settings = SETTINGS) -> Object:
-    return cast("Object", msgspec.json.decode(openapi_document(model, settings, ABILITIES)))
+    return cast("Object", msgspec.json.decode(openapi_document(model, settings, ANNOUNCED)))
 
 
 def schema(name: str, model: Model = MODEL) -> Object:

@@ -1,4 +1,4 @@
-"""A twelfth kind, of no use but to the tests: one property of every type, and every rule."""
+"""An entity type of the tests only: one property of each type, and every rule."""
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, PrimitiveType, Stored, Text
+from comptoir.edm.types import UNIQUE_TEXT_LENGTH, Base64Text, Guid, PrimitiveType, Stored, Text
 
 NAMESPACE = "Comptoir"
 """The namespace of the types, in `$metadata` and in responses."""
@@ -20,12 +20,12 @@ class Company(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Property:
-    """One field of a record, as the contract spells it.
+    """A structural property (CSDL 4.01, section 7).
 
-    `required`: not empty, on create and on update. `modified_at`: computed, the time of the last
-    change; `kept_on_create` lets a create's body set it all the same. `numbered`: takes the next
-    free number when a create leaves it out. `secret`: kept out of logs, change records, queries
-    and dumps. `suggested`: values that users know, offered and never enforced.
+    `required`: never empty. `modified_at`: the time of the last change, which the service sets;
+    with `kept_on_create` the body of a create may set it. `numbered`: the next free number if a
+    create omits it. `secret`: not in logs, change records, queries and dumps. `suggested`: usual
+    values, which are not enforced.
     """
 
     name: str
@@ -38,14 +38,24 @@ class Property:
     secret: bool = False
     suggested: tuple[str, ...] = ()
 
+    @property
+    def is_computed(self) -> bool:
+        """Whether only the service sets the value."""
+        return self.modified_at and not self.kept_on_create
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether texts have any length; the property can be neither sorted nor grouped by."""
+        return isinstance(self.type, Text) and self.type.max_length is None
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NavigationProperty:
-    """A relation to records of a set: those whose properties equal the record's own.
+    """A relation to the records of the set `target` with an equal value (CSDL 4.01, section 8).
 
-    `on` pairs a property of the record with one of the related records; a blank value relates to
-    nothing. The related records' other properties equal `only`. A relation to many is a
-    `collection`, one to a single record finds at most one.
+    `on` is a property of the record, and the property of the related records that has its value;
+    an empty value relates no records. The related records also have the values of `only`. Without
+    `collection` at most one record is related.
     """
 
     name: str
@@ -58,9 +68,9 @@ class NavigationProperty:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UniqueRule:
-    """Properties whose values no two records of a company share.
+    """Properties whose values are unique among the records of a company: an alternate key.
 
-    `blank_is_free`: records with an empty value are not compared (a rule of one property).
+    `blank_is_free`: several records may have an empty value (for a rule of one property).
     """
 
     properties: tuple[str, ...]
@@ -68,7 +78,7 @@ class UniqueRule:
 
     @property
     def name(self) -> str:
-        """The rule as errors name it: its properties, in order."""
+        """The names of the properties, for messages."""
         return ", ".join(self.properties)
 
 
@@ -78,7 +88,7 @@ KeyValues = tuple[Stored, ...]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Computed:
-    """`target` is `rule(source)` whenever the source changes and the body leaves the target out."""
+    """Sets `target` to `rule(source)` if the source changes and the body omits the target."""
 
     target: str
     source: str
@@ -88,10 +98,10 @@ class Computed:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Followed:
-    """`target` takes `value` of the record of the same kind that `reference` names.
+    """Copies `value` to `target` from the record of the same entity type that `reference` names.
 
-    The named record is the one whose `named_by` equals the reference and whose properties equal
-    `only`; it may be the record itself. While there is none, the target is an ordinary field.
+    That record has the value of `reference` in `named_by`, and the values of `only`. It may be the
+    record itself. If there is none, the target is an ordinary property.
     """
 
     target: str
@@ -107,9 +117,9 @@ Derivation = Computed | Followed
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EntityType:
-    """A kind of record: its properties in the contract's order, its key, its rules.
+    """An entity type (CSDL 4.01, section 6): the properties in the interface's order, and rules.
 
-    `indexes` are the property lists, beside key and unique rules, by which records are looked up.
+    `indexes` are lists of properties with an index, besides the key and the unique rules.
     """
 
     name: str
@@ -122,10 +132,12 @@ class EntityType:
     navigation: tuple[NavigationProperty, ...] = ()
     by_name: Mapping[str, Property] = field(init=False)
     related: Mapping[str, NavigationProperty] = field(init=False)
+    """The navigation properties by name."""
     column_of: Mapping[str, int] = field(init=False)
     """The index in a stored row of each property's value; index 0 is the record's version."""
     modified_at: Property | None = field(init=False)
-    """The property that holds the time of the last change, if the kind has one."""
+    """The property with the time of the last change."""
+    key_property: Property = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_name", {each.name: each for each in self.properties})
@@ -134,15 +146,31 @@ class EntityType:
         object.__setattr__(self, "column_of", columns)
         stamp = next((each for each in self.properties if each.modified_at), None)
         object.__setattr__(self, "modified_at", stamp)
+        # `Model` reports a key without a property
+        object.__setattr__(self, "key_property", self.by_name.get(self.key))
 
     @property
-    def key_property(self) -> Property:
-        """The property that is the key."""
-        return self.by_name[self.key]
+    def queried(self) -> tuple[str, ...]:
+        """The properties that all query options may use."""
+        return tuple(each.name for each in self.properties if not each.secret)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The properties that only `$select` may use."""
+        return tuple(each.name for each in self.properties if each.secret)
+
+    def has_computed_default(self, declared: Property) -> bool:
+        """Whether the service sets the property's value if a create omits it."""
+        return (
+            declared.numbered
+            or declared.kept_on_create
+            or (declared.name == self.key and isinstance(declared.type, Guid))
+            or any(each.target == declared.name for each in self.derivations)
+        )
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The properties that a search looks in: text, but neither secret nor an encoding."""
+        """The properties that `$search` includes: text that is neither secret nor encoded."""
         return tuple(
             each.name
             for each in self.properties
@@ -153,25 +181,25 @@ class EntityType:
 
 
 class ModelFault(Exception):  # noqa: N818 - names the declaration that is wrong
-    """A declaration that contradicts itself or the rest of the model."""
+    """A declaration that contradicts itself or another one."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class View:
-    """A set without records of its own: each is a record of `base`, under other names."""
+    """The records of the set `base`, with renamed properties."""
 
     base: str
     columns: Mapping[str, str]
-    """Property of the view to property of the base."""
+    """Each property of the view, and the property of the base that it shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PairFilter:
-    """Filter-only properties in numbered pairs, `name<n>` and `value<n>`, that must all hold.
+    """Filter-only properties in numbered pairs, `name<n>` and `value<n>` (operation 9).
 
-    A pair holds for a record when the `carrier` set has a record whose `carrier_reference` equals
-    the record's `reference`, whose `carrier_name` equals the pair's name, and whose
-    `carrier_value` equals its value (any value when the pair gives a name alone).
+    A record matches a pair if the set `carrier` has a record whose `carrier_reference` equals the
+    record's `reference`, whose `carrier_name` equals the pair's name, and whose `carrier_value`
+    equals the pair's value, if it has one. A record must match all pairs.
     """
 
     name: str
@@ -192,12 +220,12 @@ class PairFilter:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EntitySet:
-    """A resource: a name in the path and the kind of record that it holds.
+    """An entity set (CSDL 4.01, section 13).
 
-    `read_only`: filled by loading alone. `per_company`: reached under a company. `create_guarded`:
-    creating needs a precondition (operation 6). `single_inline`: the one record that matches also
-    stands at the top of a collection (operation 7). `key_narrows`: a key narrows the collection,
-    the all-zero one to nothing (operation 9).
+    `read_only`: only commands write its records. `per_company`: it belongs to each company.
+    `create_guarded`: a create requires a precondition (operation 6). `single_inline`: a single
+    match is also at the top level of the response (operation 7). `key_narrows`: a key restricts
+    the collection, and the all-zero key does not (operation 9).
     """
 
     name: str
@@ -210,10 +238,20 @@ class EntitySet:
     single_inline: bool = False
     key_narrows: bool = False
 
+    @property
+    def filter_only(self) -> tuple[str, ...]:
+        """The properties that only `$filter` may use, and no record has."""
+        return () if self.pair_filter is None else self.pair_filter.names
+
+    @property
+    def tracks_changes(self) -> bool:
+        """Whether the company's change log contains the changes of the records."""
+        return self.per_company and self.view is None
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """Every entity set by its name; raises `ModelFault` for a declaration that cannot hold."""
+    """The entity sets; raises `ModelFault` for a declaration that is not valid."""
 
     sets: tuple[EntitySet, ...]
     by_name: Mapping[str, EntitySet] = field(init=False)
@@ -225,21 +263,21 @@ class Model:
 
     @property
     def companies(self) -> EntitySet:
-        """The set of companies, under whose members the other sets stand."""
+        """The set of companies."""
         return next(each for each in self.sets if not each.per_company)
 
     @property
     def per_company(self) -> tuple[EntitySet, ...]:
-        """The sets under a company."""
+        """The sets that belong to each company."""
         return tuple(each for each in self.sets if each.per_company)
 
     def contained(self, entity_set: EntitySet) -> Mapping[str, EntitySet]:
-        """The sets that each record of a set contains, by name: those of a company, or none."""
+        """The sets that each record of a set contains, by name: only companies contain sets."""
         return {} if entity_set.per_company else {each.name: each for each in self.per_company}
 
     @property
     def stored(self) -> tuple[EntitySet, ...]:
-        """The sets under a company that hold records of their own: what is loaded and dumped."""
+        """The sets of a company that are not views: those that are loaded and dumped."""
         return tuple(each for each in self.sets if each.per_company and each.view is None)
 
     def _faults(self) -> Iterator[str]:
@@ -256,50 +294,52 @@ class Model:
         if view is not None:
             base = self.by_name.get(view.base)
             if base is None or base.view is not None:
-                yield f"the view's base {view.base} is no stored set"
+                yield f"the view's base {view.base} is not a stored set"
             elif set(view.columns) != set(entity_set.type.by_name) or not (
                 set(view.columns.values()) <= set(base.type.by_name)
             ):
-                yield "the view's columns are not its properties, or not the base's"
+                yield "the view's columns are not its properties, or not properties of the base"
             if not entity_set.read_only:
-                yield "a view is read-only"
+                yield "a view must be read-only"
         for each in entity_set.type.navigation:
             target = self.by_name.get(each.target)
             own, other = each.on
             if target is None or not {other, *each.only} <= set(target.type.by_name):
-                yield f"the navigation {each.name} leads to {each.target}, which lacks a property"
+                yield f"{each.target} lacks a property of the navigation property {each.name}"
             elif own not in entity_set.type.by_name or each.name in entity_set.type.by_name:
-                yield f"the navigation {each.name} starts at no property, or has the name of one"
+                yield f"the navigation property {each.name} has no property, or the name of one"
         if pairs is not None:
             carrier = self.by_name.get(pairs.carrier)
             needed = {pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value}
             if carrier is None or not needed <= set(carrier.type.by_name):
                 yield f"the pairs' carrier {pairs.carrier} lacks a property that they need"
             if pairs.reference not in entity_set.type.by_name:
-                yield f"the pairs' reference {pairs.reference} is no property"
+                yield f"the pairs' reference {pairs.reference} is not a property"
 
 
-def _type_faults(kind: EntityType) -> Iterator[str]:
-    if len(kind.by_name) != len(kind.properties):
+def _type_faults(entity_type: EntityType) -> Iterator[str]:
+    if len(entity_type.by_name) != len(entity_type.properties):
         yield "two properties have one name"
-    named = {kind.key}.union(
-        *(rule.properties for rule in kind.unique),
-        *kind.indexes,
+    named = {entity_type.key}.union(
+        *(rule.properties for rule in entity_type.unique),
+        *entity_type.indexes,
         *(
             {each.target, each.reference, each.named_by, each.value, *each.only}
             if isinstance(each, Followed)
             else {each.target, each.source}
-            for each in kind.derivations
+            for each in entity_type.derivations
         ),
     )
-    for name in sorted(named - set(kind.by_name)):
-        yield f"the rules of {kind.name} name {name}, which is no property"
-    for name in {kind.key}.union(*(rule.properties for rule in kind.unique)) & set(kind.by_name):
-        held = kind.by_name[name].type
-        if isinstance(held, Text) and (held.max_length or 0) != UNIQUE_TEXT_LENGTH:
-            yield f"{name} stands in a key or a unique rule and must be a CODE"
-    for rule in kind.unique:
+    for name in sorted(named - set(entity_type.by_name)):
+        yield f"the rules of {entity_type.name} name {name}, which is not a property"
+    for name in {entity_type.key}.union(*(rule.properties for rule in entity_type.unique)) & set(
+        entity_type.by_name
+    ):
+        edm_type = entity_type.by_name[name].type
+        if isinstance(edm_type, Text) and (edm_type.max_length or 0) != UNIQUE_TEXT_LENGTH:
+            yield f"{name} is in a key or a unique rule and must be a CODE"
+    for rule in entity_type.unique:
         if rule.blank_is_free and len(rule.properties) != 1:
-            yield f"the rule ({rule.name}) cannot leave blanks free: it has several properties"
-    if sum(each.modified_at for each in kind.properties) > 1:
-        yield "two properties hold the time of the last change"
+            yield f"the rule ({rule.name}) allows empty values but has several properties"
+    if sum(each.modified_at for each in entity_type.properties) > 1:
+        yield "two properties have the time of the last change"

@@ -20,7 +20,7 @@ from comptoir.http.refusals import failed
 from comptoir.messages import quoted
 from comptoir.metadata.openapi import openapi_document
 from comptoir.response.response import error_response
-from comptoir.service.descriptions import abilities
+from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
 
 _ASSETS = Path(__file__).with_name("assets")
@@ -90,7 +90,7 @@ def _docs_routes(model: Model, settings: Settings) -> list[Route]:
 
     @lru_cache(1)
     def document() -> bytes:
-        return openapi_document(model, settings, abilities(settings))
+        return openapi_document(model, settings, capabilities(settings))
 
     async def openapi(_: Request) -> Response:
         return Response(document(), media_type="application/json", headers=_DOCS_HEADERS)

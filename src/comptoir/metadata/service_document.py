@@ -1,4 +1,4 @@
-"""The service document: what stands at the top of a service root (OData JSON Format 4.01, 5)."""
+"""The service document (OData JSON Format 4.01, section 5)."""
 
 import msgspec
 
@@ -8,10 +8,10 @@ _NONE = "none"
 
 
 def service_document(model: Model, base_url: str, company_id: str | None, level: str) -> bytes:
-    """List the sets of the root at `base_url`, or of the company's root.
+    """List the entity sets of the service, or of a company.
 
-    `level` is the metadata level. With `none` there is no context that relative URLs could be
-    relative to, so they are absolute.
+    With the metadata level `none` the URLs are absolute, because there is no context URL to which
+    they could be relative.
     """
     root = base_url if company_id is None else f"{base_url}/{model.companies.name}({company_id})"
     sets = (model.companies,) if company_id is None else model.per_company

@@ -3,7 +3,7 @@
 from comptoir.auth import Scope
 from comptoir.config import Settings
 from comptoir.errors import NOT_ACCEPTABLE, Refusal
-from comptoir.metadata.abilities import Abilities
+from comptoir.metadata.annotations import Capabilities
 from comptoir.metadata.csdl import JSON, MEDIA_TYPES, XML, csdl_version, metadata_document
 from comptoir.metadata.service_document import service_document
 from comptoir.plan.apply import TRANSFORMATIONS, methods_of
@@ -13,9 +13,9 @@ from comptoir.response.response import Response
 from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
 
 
-def abilities(settings: Settings) -> Abilities:
+def capabilities(settings: Settings) -> Capabilities:
     """The capabilities of the service with these settings."""
-    return Abilities(
+    return Capabilities(
         filter_functions=tuple(sorted(SUPPORTED)),
         transformations=TRANSFORMATIONS,
         methods_of=methods_of,
@@ -31,7 +31,7 @@ class Descriptions:
     def __init__(self, runtime: Runtime) -> None:
         self._model = runtime.model
         self._base_url = runtime.base_url
-        self._abilities = abilities(runtime.settings)
+        self._capabilities = capabilities(runtime.settings)
 
     async def service(self, context: Context) -> Response:
         """The entity sets at a service root (OData Protocol 4.01, section 11.1.1)."""
@@ -49,7 +49,7 @@ class Descriptions:
         version = csdl_version(found, speaks_401=bool(reads_401))
         body = metadata_document(
             self._model,
-            self._abilities,
+            self._capabilities,
             found,
             version,
             under_company=context.target.company_id is not None,

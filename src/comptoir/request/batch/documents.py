@@ -1,6 +1,11 @@
-"""Batches in JSON (OData JSON Format 4.01, section 19.1)."""
+"""Batches in JSON (OData JSON Format 4.01, section 19.1).
+
+Of the language of `if`, the outcomes of earlier requests are supported, `$<id>/$succeeded`, with
+`and`, `or`, `not` and parentheses.
+"""
 
 import binascii
+import re
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import TypeVar
@@ -9,16 +14,20 @@ import msgspec
 
 from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.messages import quoted
-from comptoir.request.batch.condition import parse_condition
 from comptoir.request.batch.tree import (
     BODY,
     MOST_FIELDS,
     Batch,
     BatchLimits,
+    Condition,
+    Constant,
     Group,
     Item,
+    Junction,
+    Not,
     Part,
     Roots,
+    Succeeded,
     check_body,
     check_header,
     check_url_size,
@@ -33,7 +42,15 @@ from comptoir.request.batch.tree import (
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
 
+DEEPEST_CONDITION = 20
+"""Levels of parentheses and `not` in an `if`."""
+
+LONGEST_CONDITION = 2_500
+"""Characters of an `if`."""
+
 Members = Mapping[str, msgspec.Raw]
+
+_CONDITION_TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
 
 _MEMBERS = frozenset(
     {"id", "method", "url", "headers", "body", "atomicityGroup", "dependsOn", "if"}
@@ -97,7 +114,7 @@ def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> P
         headers,
         body,
         tuple(depends_on),
-        None if condition is None else parse_condition(condition, place),
+        None if condition is None else _condition(condition, place),
     )
 
 
@@ -196,3 +213,81 @@ def _decoded(raw: bytes | msgspec.Raw, type_: type[T], place: str, wanted: str) 
         raise malformed(place, f"Malformed JSON ({fault})", "Correct it.") from None
     except RecursionError:
         raise malformed(place, "The JSON nests too deeply", "Nest it less.") from None
+
+
+def _condition(text: str, place: str) -> Condition:
+    """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
+    if len(text) > LONGEST_CONDITION:
+        problem = f"The condition exceeds the limit of {LONGEST_CONDITION} characters"
+        raise malformed(f"{place}.if", problem, "Shorten it.")
+    reader = _ConditionReader(text, place)
+    condition = reader.any_of(0)
+    reader.end()
+    return condition
+
+
+class _ConditionReader:
+    """Reads a condition, one token ahead."""
+
+    def __init__(self, text: str, place: str) -> None:
+        self._text = text
+        self._place = f"{place}.if"
+        self._position = 0
+        self._next: re.Match[str] | None = None
+        self._advance()
+
+    def any_of(self, depth: int) -> Condition:
+        return self._joined("or", depth)
+
+    def end(self) -> None:
+        if self._next is not None or self._text[self._position :].strip():
+            raise self._unexpected()
+
+    def _joined(self, word: str, depth: int) -> Condition:
+        operands = [self._operand(word, depth)]
+        while self._take(word):
+            operands.append(self._operand(word, depth))
+        return operands[0] if len(operands) == 1 else Junction(word == "and", tuple(operands))
+
+    def _operand(self, word: str, depth: int) -> Condition:
+        return self._joined("and", depth) if word == "or" else self._single(depth)
+
+    def _single(self, depth: int) -> Condition:
+        if depth > DEEPEST_CONDITION:
+            problem = f"The nesting exceeds the limit of {DEEPEST_CONDITION} levels"
+            raise malformed(self._place, problem, "Nest the condition less.")
+        if self._take("not"):
+            return Not(self._single(depth + 1))
+        for word in ("true", "false"):
+            if self._take(word):
+                return Constant(word == "true")
+        match = self._next
+        if match is not None and match[3]:
+            self._advance()
+            return Succeeded(match[3])
+        if match is not None and match[1]:
+            self._advance()
+            inner = self.any_of(depth + 1)
+            if self._next is None or not self._next[2]:
+                raise self._unexpected()
+            self._advance()
+            return inner
+        raise self._unexpected()
+
+    def _take(self, word: str) -> bool:
+        is_next = self._next is not None and (self._next[4] or "").lower() == word
+        if is_next:
+            self._advance()
+        return is_next
+
+    def _advance(self) -> None:
+        if self._next is not None:
+            self._position = self._next.end()
+        self._next = _CONDITION_TOKEN.match(self._text, self._position)
+
+    def _unexpected(self) -> Refusal:
+        rest = self._text[self._position :].strip()
+        if not rest or rest[0] in "()":
+            return malformed(self._place, "The condition is incomplete", "Complete it.")
+        construct = f"{quoted(rest)} (beyond $<id>/$succeeded, and, or, not and parentheses)"
+        return unsupported(self._place, construct)

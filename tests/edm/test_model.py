@@ -49,28 +49,30 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
     "two properties have one name": lambda: thing(
         properties=(*GOOD.properties, Property("id", GUID))
     ),
-    "name nothing, which is no property": lambda: thing(key="nothing"),
-    "names? nothing, which is no property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
+    "name nothing, which is not a property": lambda: thing(key="nothing"),
+    "names? nothing, which is not a property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
     "name nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
     "name nothing": lambda: thing(derivations=(Computed("text", "nothing", str, ""),)),
     "name .*nothing": lambda: thing(derivations=(FOLLOWED,)),
-    "text stands in a key or a unique rule": lambda: thing(key="text"),
-    "text stands .* must be a CODE": lambda: thing(unique=(UniqueRule(("code", "text")),)),
-    "cannot leave blanks free": lambda: thing(unique=(UniqueRule(("code", "id"), True),)),
-    "two properties hold the time": lambda: thing(
+    "text is in a key or a unique rule": lambda: thing(key="text"),
+    "text is .* must be a CODE": lambda: thing(unique=(UniqueRule(("code", "text")),)),
+    "allows empty values but has several properties": lambda: thing(
+        unique=(UniqueRule(("code", "id"), True),)
+    ),
+    "two properties have the time": lambda: thing(
         properties=(
             *GOOD.properties,
             Property("at", INSTANT, modified_at=True),
             Property("then", INSTANT, modified_at=True),
         )
     ),
-    "base nothingExt is no stored set": lambda: seen(View("nothingExt", SAME)),
-    "base seenExt is no stored set": lambda: seen(View("seenExt", SAME)),
+    "base nothingExt is not a stored set": lambda: seen(View("nothingExt", SAME)),
+    "base seenExt is not a stored set": lambda: seen(View("seenExt", SAME)),
     "columns are not its properties": lambda: seen(View("thingsExt", {"id": "id"})),
-    "or not the base's": lambda: seen(View("thingsExt", {**SAME, "text": "nothing"})),
-    "a view is read-only": lambda: seen(View("thingsExt", SAME), read_only=False),
+    "or not properties of the base": lambda: seen(View("thingsExt", {**SAME, "text": "nothing"})),
+    "a view must be read-only": lambda: seen(View("thingsExt", SAME), read_only=False),
     "carrier valuesExt lacks": lambda: (EntitySet("thingsExt", GOOD, pair_filter=PAIRS),),
-    "reference nothing is no property": lambda: (
+    "reference nothing is not a property": lambda: (
         *MODEL.sets,
         EntitySet(
             "thingsExt",
@@ -87,6 +89,6 @@ def test_a_faulty_declaration_is_refused(fault: str) -> None:
         Model(FAULTS[fault]())
 
 
-def test_a_declaration_without_a_fault_is_taken() -> None:
+def test_a_valid_declaration_is_accepted() -> None:
     assert Model((*MODEL.sets, *thing())).by_name["thingsExt"].type.key_property.name == "id"
     assert [each.name for each in Model(seen(View("thingsExt", SAME))).stored] == ["thingsExt"]

@@ -1,21 +1,99 @@
-"""What can be done with the sets and with the interface, in the terms of the OASIS vocabularies.
+"""The annotations of `$metadata`, in the terms of the OASIS vocabularies `Org.OData.….V1`.
 
-Capabilities, Aggregation, Authorization and Repeatability, each of `Org.OData.….V1`.
+What clients can do with each entity set, and with the service as a whole.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from comptoir.edm.model import EntitySet, NavigationProperty
-from comptoir.metadata.abilities import Abilities
-from comptoir.metadata.csdl.description import (
-    Annotation,
-    Annotations,
-    Member,
-    PropertyPath,
-    Record,
-    Value,
-)
-from comptoir.metadata.traits import filter_pairs, is_unlimited, queried, secrets, tracks_changes
+from comptoir.edm.types import PrimitiveType
+
+_NAMESPACE = "Org.OData.{}.V1"
+_URL = "https://oasis-tcs.github.io/odata-vocabularies/vocabularies"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Capabilities that `$metadata` and OpenAPI announce beyond the model.
+
+    `filter_functions`: the canonical functions of `$filter`. `transformations`: those of `$apply`,
+    and `methods_of` the aggregation methods of a type. `expand_levels`: the depth of `$expand`.
+    `read_scope` and `write_scope`: the scopes that a token needs.
+    """
+
+    filter_functions: tuple[str, ...]
+    transformations: tuple[str, ...]
+    methods_of: Callable[[PrimitiveType], tuple[str, ...]]
+    expand_levels: int
+    read_scope: str
+    write_scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A vocabulary of OASIS by its short name, such as `Core`."""
+
+    name: str
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the terms."""
+        return _NAMESPACE.format(self.name)
+
+    @property
+    def url(self) -> str:
+        """The address of the vocabulary, without `.xml` or `.json`."""
+        return f"{_URL}/{self.namespace}"
+
+
+def full_name(name: str) -> str:
+    """The full name of a term: `Org.OData.Core.V1.Description` for `Core.Description`.
+
+    Documents declare no aliases, because some clients do not support them, and CSDL JSON must use a
+    declared alias throughout (OData CSDL JSON 4.01, section 4.2).
+    """
+    vocabulary, _, simple = name.partition(".")
+    return f"{_NAMESPACE.format(vocabulary)}.{simple}"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyPath:
+    """The name of a property as a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enumeration type."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Named values; `type` is required where the term allows several."""
+
+    values: Mapping[str, "Value"]
+    type: str = ""
+
+
+Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
+"""The value of an annotation (CSDL 4.01, section 14); a tuple is a collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A term, with the short name of its vocabulary, and its value."""
+
+    term: str
+    value: Value
+    qualifier: str = ""
+
+
+Annotations = tuple[Annotation, ...]
 
 _SCHEME = "bearer"
 _FORMATS = (
@@ -35,34 +113,36 @@ _NO_WRITING = (
 
 
 def described(text: str) -> Annotations:
-    """A line of documentation; none when there is no text."""
+    """The description of an element, if it has one."""
     return (Annotation("Core.Description", text),) if text else ()
 
 
-def of_set(entity_set: EntitySet, abilities: Abilities) -> Annotations:
-    """What clients can do with a set where it is reached."""
+def of_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    """What clients can do with a set at its address."""
     found: list[Annotation] = []
     if entity_set.read_only:
         found.append(Annotation("Core.Permissions", Member("Core.Permission", "Read")))
     found += [
-        _capability("ReadRestrictions", {"Readable": True, **_permissions(abilities.read_scope)}),
-        *_writing(entity_set, abilities),
-        *_querying(entity_set, abilities),
+        _capability(
+            "ReadRestrictions", {"Readable": True, **_permissions(capabilities.read_scope)}
+        ),
+        *_writing(entity_set, capabilities),
+        *_querying(entity_set, capabilities),
     ]
     return tuple(found)
 
 
-def of_addressed_set(entity_set: EntitySet, abilities: Abilities) -> Annotations:
-    """What clients can do with a set at the top of its service, in terms for sets alone too."""
+def of_addressed_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    """The annotations of a set that the service root contains."""
     if entity_set.read_only:
-        return of_set(entity_set, abilities)
-    # the collection names the properties that a tag is made of: none, the service does not tell
+        return of_set(entity_set, capabilities)
+    # an ETag is not computed from properties, so the collection of these is empty
     tags = Annotation("Core.OptimisticConcurrency", ())
-    return (tags, *of_set(entity_set, abilities))
+    return (tags, *of_set(entity_set, capabilities))
 
 
 def of_set_elsewhere(where: str) -> Annotations:
-    """Of a set that others refer to, but that stands at another address: nothing can be done."""
+    """The annotations of a set that is declared for references only; `where` is its address."""
     unreachable = Member("Capabilities.NavigationType", "None")
     return (
         *described(where),
@@ -72,13 +152,13 @@ def of_set_elsewhere(where: str) -> Annotations:
     )
 
 
-def of_relation(held: NavigationProperty) -> Annotations:
-    """What clients can not do along a relation: make records, which is done in their set."""
-    return _NO_INSERTING if held.collection else ()
+def of_navigation(navigation: NavigationProperty) -> Annotations:
+    """Related records are created in their own set."""
+    return _NO_INSERTING if navigation.collection else ()
 
 
-def of_container(abilities: Abilities) -> Annotations:
-    """What the interface as a whole offers."""
+def of_container(capabilities: Capabilities) -> Annotations:
+    """The capabilities of the service as a whole."""
     batch: Mapping[str, Value] = {
         "Supported": True,
         "ContinueOnErrorSupported": True,
@@ -98,7 +178,7 @@ def of_container(abilities: Abilities) -> Annotations:
         "Authorization.Http",
     )
     return (
-        *described("Business records. Those of a company stand under companies({id})."),
+        *described("Business records. The entity sets of a company are under companies({id})."),
         Annotation("Core.ODataVersions", "4.0"),
         Annotation("Authorization.Authorizations", (token,)),
         Annotation("Authorization.SecuritySchemes", (Record({"Authorization": _SCHEME}),)),
@@ -118,7 +198,7 @@ def of_container(abilities: Abilities) -> Annotations:
         Annotation("Capabilities.AnnotationValuesInQuerySupported", False),
         Annotation("Capabilities.BatchSupported", True),
         _capability("BatchSupport", batch),
-        Annotation("Capabilities.FilterFunctions", abilities.filter_functions),
+        Annotation("Capabilities.FilterFunctions", capabilities.filter_functions),
         _capability("DeepInsertSupport", {"Supported": False}),
         _capability("DeepUpdateSupport", {"Supported": False}),
         Annotation("Repeatability.Supported", True),
@@ -138,18 +218,18 @@ def _paths(names: Iterable[str]) -> tuple[PropertyPath, ...]:
     return tuple(PropertyPath(name) for name in names)
 
 
-def _writing(entity_set: EntitySet, abilities: Abilities) -> Annotations:
-    kind = entity_set.type
+def _writing(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    entity_type = entity_set.type
     if entity_set.read_only:
         return _NO_WRITING
-    permissions = _permissions(abilities.write_scope)
+    permissions = _permissions(capabilities.write_scope)
     insert: dict[str, Value] = {"Insertable": True}
-    required = _paths(each.name for each in kind.properties if each.required)
+    required = _paths(each.name for each in entity_type.properties if each.required)
     if required:
         insert["RequiredProperties"] = required
-    # without UpdateMethod, PATCH is supported and PUT may be; both are
+    # without UpdateMethod, clients expect PATCH and may use PUT: the service supports both
     update: dict[str, Value] = {"Updatable": True, "Upsertable": False}
-    fixed = _paths(each.name for each in kind.properties if each.kept_on_create)
+    fixed = _paths(each.name for each in entity_type.properties if each.kept_on_create)
     if fixed:
         update["NonUpdatableProperties"] = fixed
     return (
@@ -159,30 +239,30 @@ def _writing(entity_set: EntitySet, abilities: Abilities) -> Annotations:
     )
 
 
-def _querying(entity_set: EntitySet, abilities: Abilities) -> Annotations:
-    kind, pairs = entity_set.type, filter_pairs(entity_set)
-    hidden = secrets(kind)
+def _querying(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    entity_type, filter_only = entity_set.type, entity_set.filter_only
+    hidden = entity_type.secrets
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
     if not entity_set.per_company:
-        # what companies contain is asked company by company, never across them
+        # no filter reads the records of several companies
         filtering["MaxLevels"] = 0
     if hidden:
         filtering["NonFilterableProperties"] = _paths(hidden)
-    if pairs:
+    if filter_only:
         filtering["FilterExpressionRestrictions"] = tuple(
             Record({"Property": PropertyPath(name), "AllowedExpressions": "SingleValue"})
-            for name in pairs
+            for name in filter_only
         )
     sorting: dict[str, Value] = {"Sortable": True}
-    if hidden or pairs:
-        sorting["NonSortableProperties"] = _paths((*hidden, *pairs))
-    expandable = bool(kind.navigation) or not entity_set.per_company
+    if hidden or filter_only:
+        sorting["NonSortableProperties"] = _paths((*hidden, *filter_only))
+    expandable = bool(entity_type.navigation) or not entity_set.per_company
     expanding: dict[str, Value] = {"Expandable": expandable}
     if expandable:
-        expanding["MaxLevels"] = abilities.expand_levels
-    tracking: dict[str, Value] = {"Supported": tracks_changes(entity_set)}
+        expanding["MaxLevels"] = capabilities.expand_levels
+    tracking: dict[str, Value] = {"Supported": entity_set.tracks_changes}
     if tracking["Supported"]:
-        tracking["FilterableProperties"] = _paths(queried(kind))
+        tracking["FilterableProperties"] = _paths(entity_type.queried)
     return (
         _capability("FilterRestrictions", filtering),
         _capability("SortRestrictions", sorting),
@@ -195,16 +275,16 @@ def _querying(entity_set: EntitySet, abilities: Abilities) -> Annotations:
         Annotation("Capabilities.ComputeSupported", True),
         Annotation("Capabilities.IndexableByKey", True),
         _capability("ChangeTracking", tracking),
-        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set, abilities))),
+        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set, capabilities))),
     )
 
 
-def _aggregating(entity_set: EntitySet, abilities: Abilities) -> Mapping[str, Value]:
-    kind = entity_set.type
-    asked = [kind.by_name[name] for name in queried(kind)]
-    groupable = [each.name for each in asked if not is_unlimited(each)]
+def _aggregating(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
+    entity_type = entity_set.type
+    declared = [entity_type.by_name[name] for name in entity_type.queried]
+    groupable = [each.name for each in declared if not each.is_unlimited]
     return {
-        "Transformations": abilities.transformations,
+        "Transformations": capabilities.transformations,
         "Rollup": Member("Aggregation.RollupType", "None"),
         "From": False,
         "GroupableProperties": _paths(groupable),
@@ -212,9 +292,9 @@ def _aggregating(entity_set: EntitySet, abilities: Abilities) -> Mapping[str, Va
             Record(
                 {
                     "Property": PropertyPath(each.name),
-                    "SupportedAggregationMethods": abilities.methods_of(each.type),
+                    "SupportedAggregationMethods": capabilities.methods_of(each.type),
                 }
             )
-            for each in asked
+            for each in declared
         ),
     }

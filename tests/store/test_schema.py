@@ -1,4 +1,4 @@
-"""The schema that the migrations make is the one that the catalog declares."""
+"""The migrations create the schema that the catalog declares."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from support.specimen import SPECIMENS, WITH_SPECIMENS
 
 
 def differences(url: str, model: Model) -> list[object]:
-    """What a migration would still have to do to a database for a model."""
+    """The differences that a migration would have to remove."""
 
     def compared(connection: Connection) -> list[object]:
         context = MigrationContext.configure(
@@ -36,7 +36,7 @@ def test_the_migrated_schema_is_the_declared_one(
     assert differences(fresh_database(tmp_path, MODEL), MODEL) == []
 
 
-def test_a_kind_without_a_migration_would_be_noticed(
+def test_an_entity_type_without_a_migration_is_detected(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     missing = differences(fresh_database(tmp_path, MODEL), WITH_SPECIMENS)
@@ -44,7 +44,7 @@ def test_a_kind_without_a_migration_would_be_noticed(
     assert f"'{SPECIMENS.name}'" in str(missing)
 
 
-def test_autogenerate_brings_all_that_a_kind_needs(
+def test_autogenerate_adds_all_that_an_entity_type_needs(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
     assert differences(fresh_database(tmp_path, WITH_SPECIMENS), WITH_SPECIMENS) == []

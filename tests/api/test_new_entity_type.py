@@ -1,6 +1,6 @@
-"""A kind is declared once: a twelfth one, declared in the tests, has all that the others have.
+"""An entity type is declared once: one that the tests declare works like those of the catalog.
 
-Its table is brought by autogenerate, as `make migration` would; no other module knows of it.
+Autogenerate creates its table, as `make migration` does; no other module refers to it.
 """
 
 from support.client import Record, page, record, tag_of
@@ -102,7 +102,7 @@ def test_it_is_loaded(specimens: Company) -> None:
     assert loaded["mirrored"] == "eßartS"
 
 
-def test_the_other_kinds_are_as_they_were(specimens: Company) -> None:
+def test_the_other_entity_types_are_unchanged(specimens: Company) -> None:
     record(specimens.post("shippingAgentsExt", {"code": "DHL"}), 201)
 
     assert len(specimens.listed("shippingAgentsExt")) == 1

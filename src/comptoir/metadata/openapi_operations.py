@@ -1,0 +1,477 @@
+"""The operations of OpenAPI, with the parameters and responses that they share."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from types import MappingProxyType
+
+from comptoir.config import Settings
+from comptoir.edm.model import EntitySet
+from comptoir.edm.types import JsonSchema
+from comptoir.errors import (
+    BODY_TOO_LARGE,
+    ENTITY_CHANGED,
+    ERROR_TABLE,
+    INVALID_CREDENTIALS,
+    KEY_EXISTS,
+    LINK_EXPIRED,
+    METHOD_NOT_ALLOWED,
+    PRECONDITION_REQUIRED,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+    UNSUPPORTED_MEDIA_TYPE,
+    ErrorType,
+)
+from comptoir.metadata.annotations import Capabilities
+from comptoir.metadata.openapi_schemas import (
+    CREATE,
+    ERROR,
+    PAGE,
+    REFERENCE,
+    REFERENCES,
+    UPDATE,
+    reference,
+)
+
+PAGE_OPTIONS = (
+    "$filter",
+    "$orderby",
+    "$select",
+    "$expand",
+    "$search",
+    "$compute",
+    "$apply",
+    "$top",
+    "$skip",
+    "$count",
+    "$format",
+)
+_OF_RECORDS = ("$select", "$expand", "$compute", "$apply")
+REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each not in _OF_RECORDS)
+RECORD_OPTIONS = ("$select", "$expand", "$compute", "$format")
+COUNT_OPTIONS = ("$filter", "$search", "$apply")
+
+PREFER_PAGE, PREFER_RETURN = "Prefer-page", "Prefer-return"
+IF_MATCH, IF_MATCH_OPTIONAL = "If-Match", "If-Match-optional"
+IF_NONE_MATCH, IF_NONE = "If-None-Match", "If-None-Match-any"
+MAX_VERSION = "OData-MaxVersion"
+ACCESS = ("Data-Access-Intent", "Consistency-Token")
+REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
+
+_TAG_PATTERN = r'(W/)?"[!#-~\u0080-\u00ff]*"'
+_TAGS_PATTERN = rf"^(\*|{_TAG_PATTERN}( *, *{_TAG_PATTERN})*)$"
+_CONSISTENCY = r"^[0-9a-f]{1,32}\.[0-9]{1,18}$"
+_DATE_PATTERN = r"^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$"
+
+
+def parameter(name: str) -> JsonSchema:
+    """A reference to a shared parameter."""
+    return {"$ref": f"#/components/parameters/{name.lstrip('$')}"}
+
+
+def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
+    """The shared parameters by name, query options without their `$`."""
+    options = {
+        name.lstrip("$"): {"name": name, "in": "query", "description": text, "schema": schema}
+        for name, text, schema in _options()
+    }
+    headers: dict[str, JsonSchema] = {
+        name: {"name": header, "in": "header", "description": text, "schema": schema}
+        for name, header, text, schema in _headers(settings)
+    }
+    headers[IF_MATCH] = {**headers[IF_MATCH], "required": True}
+    return {**options, **headers}
+
+
+def _options() -> tuple[tuple[str, str, JsonSchema], ...]:
+    """The query options. Those with expressions have a format, which generators can recognize.
+
+    `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
+    """
+    number: JsonSchema = {"type": "integer", "minimum": 0}
+    return (
+        (
+            "$filter",
+            "A condition: `displayName eq 'A' and not privacyBlocked`.",
+            _expression("filter"),
+        ),
+        ("$orderby", "The order: `city, displayName desc`.", _expression("orderby")),
+        ("$select", "The properties to return: `id,displayName`.", _expression("select")),
+        ("$expand", "The related records to include: `people($top=3)`.", _expression("expand")),
+        (
+            "$search",
+            'Words to search for: `chair OR "office desk" NOT red`.',
+            _expression("search"),
+        ),
+        (
+            "$compute",
+            "Computed properties: `unitPrice mul quantity as total`.",
+            _expression("compute"),
+        ),
+        (
+            "$apply",
+            "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
+            _expression("apply"),
+        ),
+        ("$top", "The most records to return.", number),
+        ("$skip", "The number of records to skip.", number),
+        ("$count", "Whether to return the number of all matching records.", {"type": "boolean"}),
+        (
+            "$format",
+            "The media type, instead of `Accept`.",
+            {"type": "string", "minLength": 1},
+        ),
+    )
+
+
+def _expression(option: str) -> JsonSchema:
+    return {"type": "string", "format": f"odata-{option}"}
+
+
+def _headers(settings: Settings) -> tuple[tuple[str, str, str, JsonSchema], ...]:
+    tags: JsonSchema = {"type": "string", "pattern": _TAGS_PATTERN}
+    text: JsonSchema = {"type": "string"}
+    pages = (
+        f"`odata.maxpagesize=N`: the most records of a page, {settings.page_size:,} by default and "
+        f"up to {settings.max_page_size:,}. `odata.track-changes`: a link to later changes."
+    )
+    return (
+        (IF_MATCH, "If-Match", "The record's `@odata.etag`, a list of ETags, or `*`.", tags),
+        (
+            IF_MATCH_OPTIONAL,
+            "If-Match",
+            "The record's `@odata.etag`; required to replace it.",
+            tags,
+        ),
+        (
+            IF_NONE_MATCH,
+            "If-None-Match",
+            "A known ETag: the response is 304 if the record still has it.",
+            tags,
+        ),
+        (
+            IF_NONE,
+            "If-None-Match",
+            "`*`: the record must not exist yet.",
+            {"type": "string", "enum": ["*"]},
+        ),
+        (PREFER_PAGE, "Prefer", pages, text),
+        (PREFER_RETURN, "Prefer", "`return=minimal`: status 204 without the record.", text),
+        (
+            MAX_VERSION,
+            "OData-MaxVersion",
+            "The highest OData version that the client supports. Operations 7 and 9 depend on it.",
+            {"type": "string", "enum": ["4.0", "4.01"]},
+        ),
+        (
+            ACCESS[0],
+            ACCESS[0],
+            "`ReadOnly`: a replica may serve the read in its current state.",
+            {"type": "string", "enum": ["ReadOnly", "ReadWrite"]},
+        ),
+        (
+            ACCESS[1],
+            ACCESS[1],
+            "The token of a write: a replica may serve the read if it has applied the write.",
+            {"type": "string", "pattern": _CONSISTENCY},
+        ),
+        (
+            REPEATABLE[0],
+            REPEATABLE[0],
+            "An id of the request: if it is sent again with it, it runs only once.",
+            {"type": "string", "format": "uuid"},
+        ),
+        (
+            REPEATABLE[1],
+            REPEATABLE[1],
+            "The time at which the request was first sent, as an HTTP date; required with the id.",
+            {"type": "string", "pattern": _DATE_PATTERN},
+        ),
+    )
+
+
+_OF_WRITES = {
+    each.status
+    for each in (
+        KEY_EXISTS,
+        ENTITY_CHANGED,
+        BODY_TOO_LARGE,
+        UNSUPPORTED_MEDIA_TYPE,
+        PRECONDITION_REQUIRED,
+    )
+}
+_OF_LINKS = {LINK_EXPIRED.status}
+_UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
+_ALL = {each.status for each in ERROR_TABLE}
+
+OF_READS = frozenset(_ALL - _OF_WRITES - _OF_LINKS - _UNDOCUMENTED_METHODS)
+"""The error statuses of reads."""
+
+OF_PAGES = OF_READS | _OF_LINKS
+OF_WRITES = OF_READS | _OF_WRITES
+
+_RETRY = ("Retry-After", "The seconds to wait.", "integer")
+_HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
+    {
+        INVALID_CREDENTIALS.status: ("WWW-Authenticate", "The challenge (RFC 6750).", "string"),
+        METHOD_NOT_ALLOWED.status: ("Allow", "The allowed methods.", "string"),
+        TOO_MANY_REQUESTS.status: _RETRY,
+        UNAVAILABLE.status: _RETRY,
+    }
+)
+
+
+def refused(statuses: Iterable[int]) -> Mapping[str, JsonSchema]:
+    """References to the shared error responses with these statuses."""
+    return {
+        str(status): {"$ref": f"#/components/responses/refused-{status}"}
+        for status in sorted(statuses)
+    }
+
+
+def error_responses() -> Mapping[str, JsonSchema]:
+    """The shared error responses by name, each with its codes and their meanings."""
+
+    def status(each: ErrorType) -> int:
+        return each.status
+
+    by_status = groupby(sorted(ERROR_TABLE, key=status), key=status)
+    return {
+        f"refused-{number}": _error_response(number, list(errors)) for number, errors in by_status
+    }
+
+
+def _error_response(status: int, errors: list[ErrorType]) -> JsonSchema:
+    codes = {"properties": {"code": {"enum": [each.code for each in errors]}}}
+    schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
+    description = "\n".join(f"- `{each.code}`: {each.meaning} {each.remedy}" for each in errors)
+    response = {"description": description, "content": {"application/json": {"schema": schema}}}
+    if status not in _HEADERS:
+        return response
+    name, meaning, json_type = _HEADERS[status]
+    return {**response, "headers": {name: {"description": meaning, "schema": {"type": json_type}}}}
+
+
+JSON = "application/json"
+TEXT = "text/plain"
+
+_TAG = ("ETag", "The record's ETag.")
+_LOCATION = ("Location", "The record's address.")
+_APPLIED = ("Preference-Applied", "The preferences that were applied.")
+_REPEATED = ("Repeatability-Result", "`accepted`: the request can be repeated.")
+_TOKEN = ("Consistency-Token", "A token for reads that must include this write.")
+_GUARDED = (
+    "`If-Match` applies to an existing record with the same key: 412 if its ETag does not match, "
+    "otherwise 409. It is optional with `OData-Version` or `OData-MaxVersion`."
+)
+_UPSERTED = "Replaces the whole record with `If-Match`, or creates it with `If-None-Match: *`."
+
+
+class Operations:
+    """The operations of every entity set. Operation ids consist of the set and the verb."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._read = [{"bearer": [capabilities.read_scope]}]
+        self._write = [{"bearer": [capabilities.write_scope]}]
+
+    def list(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
+        """List `target`: the set itself, or the set of a navigation property."""
+        page = reference(f"{target.type.name}{PAGE}")
+        return self._get(
+            entity_set,
+            name,
+            f"List records of {target.name}",
+            (*PAGE_OPTIONS, PREFER_PAGE, MAX_VERSION),
+            {"200": _response("A page of records.", JSON, page, (_APPLIED,)), **refused(OF_PAGES)},
+        )
+
+    def count(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
+        """Count the records of `target`."""
+        number = _response("The number of records.", TEXT, {"type": "integer"})
+        return self._get(
+            entity_set,
+            name,
+            f"Count the records of {target.name}",
+            COUNT_OPTIONS,
+            {"200": number, **refused(OF_READS)},
+        )
+
+    def read(
+        self, entity_set: EntitySet, target: EntitySet, name: str, *, related: bool = False
+    ) -> JsonSchema:
+        """Read one record of `target`; operation 9 returns a page unless the protocol is named.
+
+        A navigation property (`related`) may lead to no record.
+        """
+        options: tuple[str, ...] = RECORD_OPTIONS
+        schema = reference(target.type.name)
+        if target.key_narrows and target is entity_set:
+            options = PAGE_OPTIONS
+            schema = {"anyOf": [reference(f"{target.type.name}{PAGE}"), schema]}
+        return self._get(
+            entity_set,
+            name,
+            f"Read a record of {target.name}",
+            (*options, IF_NONE_MATCH, MAX_VERSION),
+            {
+                "200": _response("The record.", JSON, schema, (_TAG,)),
+                **_none(related),
+                "304": _described("The record has not changed."),
+                **refused(OF_READS),
+            },
+        )
+
+    def property(self, entity_set: EntitySet, *, raw: bool) -> JsonSchema:
+        """Read a property of a record, in an object or as plain text."""
+        value: JsonSchema = {"type": "string"}
+        if not raw:
+            value = {"type": "object", "required": ["value"], "properties": {"value": {}}}
+        return self._get(
+            entity_set,
+            "value" if raw else "property",
+            "Read a property as text" if raw else "Read a property",
+            (),
+            {"200": _response("The value.", TEXT if raw else JSON, value), **refused(OF_READS)},
+        )
+
+    def references(
+        self, entity_set: EntitySet, name: str, *, many: bool = False, related: bool = False
+    ) -> JsonSchema:
+        """Read the addresses of records: of one, of a `related` one if any, or of a page."""
+        summary = "Read the addresses of records" if many else "Read the address of a record"
+        schema = reference(REFERENCES if many else REFERENCE)
+        response = _response("A page of addresses." if many else "The address.", JSON, schema)
+        return self._get(
+            entity_set,
+            name,
+            summary,
+            REFERENCE_OPTIONS if many else (),
+            {"200": response, **_none(related), **refused(OF_PAGES if many else OF_READS)},
+        )
+
+    def create(self, entity_set: EntitySet) -> JsonSchema:
+        """Create a record."""
+        guards = (IF_MATCH,) if entity_set.create_guarded else ()
+        return self._change(
+            entity_set,
+            "create",
+            f"Create a record of {entity_set.name}",
+            CREATE,
+            (*guards, PREFER_RETURN, *REPEATABLE),
+            {
+                "201": _changed(entity_set, "Created.", _LOCATION),
+                "204": _described("Created.", _TAG, _LOCATION, _REPEATED, _TOKEN),
+            },
+            _GUARDED if entity_set.create_guarded else "",
+        )
+
+    def update(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Update some properties of a record."""
+        return self._change(
+            entity_set,
+            name,
+            f"Update a record of {entity_set.name}",
+            UPDATE,
+            (IF_MATCH, PREFER_RETURN, *REPEATABLE),
+            {
+                "200": _changed(entity_set, "Updated."),
+                "204": _described("Updated.", _TAG, _REPEATED, _TOKEN),
+            },
+        )
+
+    def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Replace a record."""
+        return self._change(
+            entity_set,
+            name,
+            f"Replace a record of {entity_set.name}",
+            CREATE,
+            (IF_MATCH_OPTIONAL, IF_NONE, PREFER_RETURN, *REPEATABLE),
+            {
+                "200": _changed(entity_set, "Replaced."),
+                "201": _changed(entity_set, "Created.", _LOCATION),
+                "204": _described("Replaced or created.", _TAG, _REPEATED, _TOKEN),
+            },
+            _UPSERTED,
+        )
+
+    def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
+        """Delete a record."""
+        return {
+            "operationId": f"{entity_set.name}-{name}",
+            "tags": [entity_set.name],
+            "summary": f"Delete a record of {entity_set.name}",
+            "security": self._write,
+            "parameters": _parameters((IF_MATCH, *REPEATABLE)),
+            "responses": {"204": _described("Deleted.", _REPEATED, _TOKEN), **refused(OF_WRITES)},
+        }
+
+    def _get(
+        self,
+        entity_set: EntitySet,
+        verb: str,
+        summary: str,
+        names: Iterable[str],
+        responses: Mapping[str, JsonSchema],
+    ) -> JsonSchema:
+        return {
+            "operationId": f"{entity_set.name}-{verb}",
+            "tags": [entity_set.name],
+            "summary": summary,
+            "security": self._read,
+            "parameters": _parameters((*names, *ACCESS)),
+            "responses": responses,
+        }
+
+    def _change(
+        self,
+        entity_set: EntitySet,
+        verb: str,
+        summary: str,
+        body: str,
+        names: Iterable[str],
+        responses: Mapping[str, JsonSchema],
+        description: str = "",
+    ) -> JsonSchema:
+        schema = reference(f"{entity_set.type.name}{body}")
+        return {
+            "operationId": f"{entity_set.name}-{verb}",
+            "tags": [entity_set.name],
+            "summary": summary,
+            **({"description": description} if description else {}),
+            "security": self._write,
+            "parameters": _parameters(names),
+            "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
+            "responses": {**responses, **refused(OF_WRITES)},
+        }
+
+
+def _parameters(names: Iterable[str]) -> list[JsonSchema]:
+    return [parameter(name) for name in names]
+
+
+def _response(
+    description: str, media_type: str, schema: JsonSchema, headers: Iterable[tuple[str, str]] = ()
+) -> JsonSchema:
+    content = {media_type: {"schema": schema}}
+    return {**_described(description, *headers), "content": content}
+
+
+def _none(related: bool) -> Mapping[str, JsonSchema]:
+    """The response of a navigation property that leads to no record."""
+    return {"204": _described("No record is related.")} if related else {}
+
+
+def _changed(entity_set: EntitySet, description: str, *headers: tuple[str, str]) -> JsonSchema:
+    return _response(
+        description,
+        JSON,
+        reference(entity_set.type.name),
+        (_TAG, _APPLIED, _REPEATED, _TOKEN, *headers),
+    )
+
+
+def _described(description: str, *headers: tuple[str, str]) -> JsonSchema:
+    if not headers:
+        return {"description": description}
+    listed = {name: {"description": text, "schema": {"type": "string"}} for name, text in headers}
+    return {"description": description, "headers": listed}

@@ -1,0 +1,213 @@
+"""The schemas of records, pages, batches and errors in OpenAPI (JSON Schema 2020-12)."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from comptoir.edm.model import EntitySet, Model, NavigationProperty, Property
+from comptoir.edm.types import JsonSchema, Text
+
+CREATE, UPDATE, PAGE = "-create", "-update", "-page"
+"""The endings of the names of an entity type's other schemas."""
+
+ERROR, SERVICE, BATCH, BATCH_RESPONSE = "error", "service", "batch", "batch-answer"
+PARTS, PARTS_RESPONSE = "batch-parts", "batch-parts-answer"
+REFERENCE, REFERENCES = "reference", "references"
+
+_OF_PARTS = "Requests as parts, between lines of the boundary that `Content-Type` names."
+_PARTS = """\
+--batch_1
+Content-Type: application/http
+
+GET companies HTTP/1.1
+Accept: application/json
+
+
+--batch_1--
+""".replace("\n", "\r\n")
+_OF_ANSWERS = "A response to each request, as parts between lines of a boundary."
+_ANSWERS = """\
+--batch_1
+Content-Type: application/http
+
+HTTP/1.1 200 OK
+Content-Type: application/json;odata.metadata=minimal
+OData-Version: 4.0
+
+{"value":[]}
+--batch_1--
+""".replace("\n", "\r\n")
+"""A batch in multipart/mixed is text, because OpenAPI cannot describe parts that are requests."""
+_EXPANDED = " Only with `$expand`."
+
+_TEXT: JsonSchema = {"type": "string"}
+_ADDRESS: JsonSchema = {"type": "string", "format": "uri"}
+
+
+def reference(name: str) -> JsonSchema:
+    """A reference to a schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def schemas(model: Model) -> Mapping[str, JsonSchema]:
+    """The schemas by name: of each entity type, and of the service."""
+    found: dict[str, JsonSchema] = {}
+    for each in model.sets:
+        name = each.type.name
+        found[name] = _record(model, each)
+        found[f"{name}{PAGE}"] = _page(each)
+        if not each.read_only:
+            found[f"{name}{CREATE}"] = _create(each)
+            found[f"{name}{UPDATE}"] = _update(each)
+    return {**found, **_of_service()}
+
+
+def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
+    """A record in a response; with `$select` any property may be missing."""
+    entity_type = entity_set.type
+    properties: dict[str, JsonSchema] = {
+        "@odata.context": _ADDRESS,
+        "@odata.etag": {"type": "string", "description": "The record's ETag."},
+    }
+    for declared in entity_type.properties:
+        read_only = {"readOnly": True} if declared.is_computed else {}
+        properties[declared.name] = {
+            **declared.type.json_schema,
+            **_annotations(declared),
+            **read_only,
+        }
+    for navigation in entity_type.navigation:
+        properties[navigation.name] = _related(model, navigation)
+    for each in model.contained(entity_set).values():
+        records = {"type": "array", "items": reference(each.type.name)}
+        properties[each.name] = {**records, "description": f"{each.type.description}{_EXPANDED}"}
+    return {"type": "object", "description": entity_type.description, "properties": properties}
+
+
+def _related(model: Model, declared: NavigationProperty) -> JsonSchema:
+    target = reference(model.by_name[declared.target].type.name)
+    words = {"description": f"{declared.description}{_EXPANDED}"}
+    if declared.collection:
+        return {"type": "array", "items": target, **words}
+    return {"anyOf": [target, {"type": "null"}], **words}
+
+
+def _page(entity_set: EntitySet) -> JsonSchema:
+    page: JsonSchema = {
+        "type": "object",
+        "required": ["value"],
+        "properties": {
+            "@odata.context": _ADDRESS,
+            "@odata.count": {"type": "integer", "description": "With `$count=true`."},
+            "value": {"type": "array", "items": reference(entity_set.type.name)},
+            "@odata.nextLink": {
+                **_ADDRESS,
+                "description": "The link to the next page, if there is one.",
+            },
+            "@odata.deltaLink": {**_ADDRESS, "description": "The link to later changes."},
+        },
+    }
+    if not entity_set.single_inline:
+        return page
+    text = "If one record matches and `$filter` is the only option, its properties are here too."
+    return {"description": text, "allOf": [page, reference(entity_set.type.name)]}
+
+
+def _create(entity_set: EntitySet) -> JsonSchema:
+    entity_type = entity_set.type
+    properties: dict[str, JsonSchema] = {}
+    for declared in entity_type.properties:
+        if declared.is_computed:
+            continue
+        schema = {**_accepted(declared), **_annotations(declared)}
+        if not declared.required and not entity_type.has_computed_default(declared):
+            schema["default"] = msgspec.json.decode(declared.type.no_value)
+        properties[declared.name] = schema
+    required = [each.name for each in entity_type.properties if each.required]
+    return {
+        "type": "object",
+        "description": f"A new {entity_type.name}. Omitted properties get their default.",
+        "properties": properties,
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+    }
+
+
+def _update(entity_set: EntitySet) -> JsonSchema:
+    entity_type = entity_set.type
+    return {
+        "type": "object",
+        "description": f"The changes to a {entity_type.name}. Omitted properties keep their value.",
+        "properties": {
+            declared.name: {**_accepted(declared), **_annotations(declared)}
+            for declared in entity_type.properties
+            if not declared.modified_at and declared.name != entity_type.key
+        },
+        "additionalProperties": False,
+    }
+
+
+def _accepted(declared: Property) -> dict[str, object]:
+    least = {"minLength": 1} if declared.required and isinstance(declared.type, Text) else {}
+    return {**declared.type.accepted_json_schema, **least}
+
+
+def _annotations(declared: Property) -> JsonSchema:
+    """The description of a property; suggested values are examples, since any value is valid."""
+    words: dict[str, object] = {}
+    if declared.description:
+        words["description"] = declared.description
+    if declared.suggested:
+        words["examples"] = list(declared.suggested)
+    return words
+
+
+def _of_service() -> Mapping[str, JsonSchema]:
+    fault: Mapping[str, JsonSchema] = {
+        "code": {"type": "string", "description": "A stable code; the reference lists all codes."},
+        "message": {"type": "string", "description": "What is wrong, where, and what to do."},
+        "target": {"type": "string", "description": "The property, query option or header."},
+    }
+    detail = _object(fault, "code", "message")
+    details = {"type": "array", "items": detail, "description": "All faults, if there are several."}
+    error = _object({**fault, "details": details}, "code", "message")
+    headers = {"type": "object", "additionalProperties": _TEXT}
+    sets = {"type": "object", "properties": {"name": _TEXT, "kind": _TEXT, "url": _TEXT}}
+    part = {
+        "id": _TEXT,
+        "method": {"type": "string", "enum": ["GET", "POST", "PATCH", "PUT", "DELETE"]},
+        "url": {"type": "string", "description": "Absolute, or relative to the service root."},
+        "headers": headers,
+        "body": {},
+        "atomicityGroup": {
+            "type": "string",
+            "description": "The requests of a group succeed or fail together.",
+        },
+        "dependsOn": {"type": "array", "items": _TEXT},
+        "if": _TEXT,
+    }
+    response = {"id": _TEXT, "status": {"type": "integer"}, "headers": headers, "body": {}}
+    address = {"type": "object", "properties": {"@odata.id": _TEXT}}
+    return {
+        REFERENCE: address,
+        REFERENCES: _listed("value", address),
+        ERROR: _object({"error": error}, "error"),
+        SERVICE: _listed("value", sets),
+        BATCH: _closed(_listed("requests", _closed(_object(part, "id", "method", "url")))),
+        BATCH_RESPONSE: _listed("responses", _object(response, "status")),
+        PARTS: {**_TEXT, "description": _OF_PARTS, "examples": [_PARTS]},
+        PARTS_RESPONSE: {**_TEXT, "description": _OF_ANSWERS, "examples": [_ANSWERS]},
+    }
+
+
+def _listed(name: str, item: JsonSchema) -> JsonSchema:
+    return _object({name: {"type": "array", "items": item}}, name)
+
+
+def _object(properties: Mapping[str, JsonSchema], *required: str) -> JsonSchema:
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+def _closed(schema: JsonSchema) -> JsonSchema:
+    """The schema of an object without other members."""
+    return {**schema, "additionalProperties": False}
