@@ -113,6 +113,8 @@ class GatheringTransport(asyncio.Transport):
 
     @override
     def close(self) -> None:
+        if self._transport.is_closing():
+            return
         self._write_gathered()
         self._transport.close()
         if self._transport.get_write_buffer_size():
