@@ -26,7 +26,7 @@ from comptoir.refusals import (
     unknown_name,
     unsupported,
 )
-from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
+from comptoir.request.expand import EXPAND, ExpandItem, ExpandResult, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 from comptoir.request.select import SELECT, parse_select
@@ -95,12 +95,12 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
 class Expansion(msgspec.Struct, frozen=True):
     """Records of a set within another record: as such, those that a company contains.
 
-    `kind` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
+    `result` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
     properties to write, None for all; `inner` is expanded within the records.
     """
 
     entity_set: EntitySet
-    kind: ExpandKind
+    result: ExpandResult
     options: QueryOptions
     page: Page
     names: frozenset[str] | None
@@ -119,7 +119,7 @@ class Expansion(msgspec.Struct, frozen=True):
     @property
     def segments(self) -> str:
         """The path from the other record to the list of these."""
-        return f"{self.name}/$ref" if self.kind == "ref" else self.name
+        return f"{self.name}/$ref" if self.result == "ref" else self.name
 
     def of_company(self, company: Company) -> Self:
         """The same expansion of one company's records."""
@@ -183,7 +183,7 @@ class ExpandBinder:
             expansions.append(
                 RelatedExpansion(
                     target,
-                    bound.kind,
+                    bound.result,
                     bound.options,
                     bound.page,
                     bound.names,
@@ -209,7 +209,7 @@ class ExpandBinder:
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
         given = [name for name in _FOR_COLLECTIONS if name in item.options.given]
-        if item.kind == "count":
+        if item.result == "count":
             given.append("/$count")
         for name in given:
             problem = f"{name} does not apply to {navigation.name}, which is a single record"
@@ -250,7 +250,7 @@ class ExpandBinder:
                 raise
             raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
-        return Expansion(entity_set, item.kind, options, page, names, related)
+        return Expansion(entity_set, item.result, options, page, names, related)
 
     def _inner(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int
