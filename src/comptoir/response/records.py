@@ -10,7 +10,7 @@ import msgspec
 from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.request.expand import ExpandKind
+from comptoir.request.expand import ExpandResult
 from comptoir.request.headers import Format
 
 _encode = msgspec.json.Encoder().encode
@@ -56,14 +56,14 @@ class Derived(msgspec.Struct, frozen=True, gc=False):
 class Nested(msgspec.Struct, frozen=True, gc=False):
     """Related records within a record, as they are written.
 
-    `kind` is `entities`, `ref` (references only) or `count` (the count only); with `counted` the
+    `result` is `entities`, `ref` (references only) or `count` (the count only); with `counted` the
     count is next to the records.
     """
 
     name: str
     entity_set: EntitySet
     collection: bool
-    kind: ExpandKind
+    result: ExpandResult
     counted: bool
     shape: "RecordShape"
 
@@ -88,7 +88,7 @@ class RecordShape(msgspec.Struct, frozen=True, gc=False):
         elif shown:
             shown.insert(0, "*")
         for each in self.nested:
-            if each.kind == "entities":
+            if each.result == "entities":
                 shown.append(f"{each.name}{each.shape.selection or '()'}")
         return f"({','.join(shown)})" if shown else ""
 
@@ -112,25 +112,27 @@ class RecordWriter:
         self.shape = shape
         self.media_type = form.media_type
         control = ("@odata.id",) if shape.address else _CONTROL[level]
-        kind = entity_set.type
+        entity_type = entity_set.type
         fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
         self._whole = shape.names is None and not shape.derived and level != FULL
-        self._linked = tuple(kind.related) if level == FULL and not shape.address else ()
+        self._linked = tuple(entity_type.related) if level == FULL and not shape.address else ()
         names = [*control, *(name for name, _ in fields)]
         names += [f"{each}@odata.navigationLink" for each in self._linked]
         for each in shape.nested:
             names += _nested_names(each)
-        self._alone = struct_of(kind.name, names if level == NONE else ["@odata.context", *names])
-        self._listed = struct_of(kind.name, names)
+        self._alone = struct_of(
+            entity_type.name, names if level == NONE else ["@odata.context", *names]
+        )
+        self._listed = struct_of(entity_type.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
-        for number, held in enumerate(kind.properties):
+        for number, held in enumerate(entity_type.properties):
             to_wire = wire_form(held.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
-        self._key_at = kind.column_of[kind.key]
-        self._end = len(kind.properties) + 1
-        self._key_quoted = kind.key_property.type.quoted
+        self._key_at = entity_type.column_of[entity_type.key]
+        self._end = len(entity_type.properties) + 1
+        self._key_quoted = entity_type.key_property.type.quoted
 
     def opaque(self, company: Company | None, row: Row) -> str:
         """What stands between the quotes of the record's entity tag."""
@@ -217,8 +219,8 @@ class RecordWriter:
         if self.level == NONE:
             return ()
         link = self.link(base_url, company, row)
-        kind = f"#{NAMESPACE}.{self.entity_set.type.name}"
-        return (entity_tag(company, row[0]), kind, link, link)
+        type_name = f"#{NAMESPACE}.{self.entity_set.type.name}"
+        return (entity_tag(company, row[0]), type_name, link, link)
 
     def _values(self, row: Row) -> Sequence[Stored | Wire | None]:
         if not self._whole:
@@ -243,10 +245,10 @@ def wire_form(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | N
 
 
 def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
-    kind = entity_set.type
-    names = kind.by_name if shape.names is None else shape.names
-    held = [(name, kind.by_name[name].type, kind.column_of[name]) for name in names]
-    behind = len(kind.properties) + 1
+    entity_type = entity_set.type
+    names = entity_type.by_name if shape.names is None else shape.names
+    held = [(name, entity_type.by_name[name].type, entity_type.column_of[name]) for name in names]
+    behind = len(entity_type.properties) + 1
     held += [(each.name, each.type, behind + each.place) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []
     for name, held_type, at in held:
@@ -270,9 +272,9 @@ def _constant(text: str) -> Callable[[Row], Wire]:
 
 def _nested_names(nested: Nested) -> Iterator[str]:
     """The fields of related records, in the order of `Extras`."""
-    if nested.counted or nested.kind == "count":
+    if nested.counted or nested.result == "count":
         yield f"{nested.name}@odata.count"
-    if nested.kind != "count":
+    if nested.result != "count":
         if nested.collection:
             yield f"{nested.name}@odata.nextLink"
         yield nested.name
