@@ -223,8 +223,8 @@ def _is_repeatable(headers: Headers, requests: int) -> bool:
         return False
     longest = LONGEST_ID - len(f".{requests}")
     if len(sent.request_id) > longest:
-        message = f"{REQUEST_ID} of a batch must be up to {longest} characters. Send a Guid."
-        raise rejected(BAD_REQUEST, message, REQUEST_ID)
+        problem = f"{REQUEST_ID} of a batch exceeds the limit of {longest} characters"
+        raise rejected(BAD_REQUEST, problem, REQUEST_ID, "Send a Guid.")
     return True
 
 
