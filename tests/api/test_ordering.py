@@ -1,4 +1,4 @@
-"""`$orderby`: one or several properties, ascending or descending, ties by key."""
+"""`$orderby`: by one property or several, up or down, ties by key, text by code point."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from support.samples import SAMPLES
 from support.service import Service
 
 NAMES = ["", " ", "A", "B", "Z", "a", "b", "z", "Ä", "ß", "é", "\u0627", "中", "文", "\uffee", "😀"]
-"""Texts in the order of code points, which differs from alphabets and from UTF-16."""
+"""Texts by code point, an order that differs from alphabets and from UTF-16."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_later_properties_sort_ties_of_earlier_ones(prices: Company) -> None:
     assert found == expected
 
 
-def test_a_repeated_property_does_not_sort(prices: Company) -> None:
+def test_a_repeated_property_has_no_effect(prices: Company) -> None:
     once = prices.listed("salesPricesExt", {"$orderby": "quantity"})
 
     assert prices.listed("salesPricesExt", {"$orderby": "quantity,quantity desc"}) == once
@@ -131,8 +131,8 @@ def test_an_invalid_order_is_refused(order: str, code: str, stocked: Company) ->
     refusal(stocked.get("shippingAgentsExt", {"$orderby": order}), code, "$orderby")
 
 
-def test_the_keys_and_texts_of_an_order_are_bounded(stocked: Company) -> None:
-    """32 keys and 64,000 characters: the condition of the next page compares all of them."""
+def test_the_keys_of_an_order_are_limited(stocked: Company) -> None:
+    """32 keys, and 64,000 characters of text in all: the skip token has all of them."""
     keys = [f"entryNo add {number}" for number in range(33)]
     long = "assetNumber"
     for _ in range(16):
