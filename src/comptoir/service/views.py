@@ -181,18 +181,18 @@ class RelatedExpander:
         # a blank value relates to nothing
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
-        if values and (nested.counted or nested.kind == "count"):
+        if values and (nested.counted or nested.content == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
             counts = await self._context.reads.related_counts(plan, self._context.request.patience)
         related: Mapping[Stored, _Related] = {}
-        if values and nested.kind != "count":
+        if values and nested.content != "count":
             related = await self._related(records.form, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
-            if nested.counted or nested.kind == "count":
+            if nested.counted or nested.content == "count":
                 extra.append(records.count(counts.get(row[own], 0)))
-            if nested.kind != "count":
+            if nested.content != "count":
                 found = related.get(row[own], _NOTHING)
                 if nested.collection:
                     extra.append(self._link(records, expansion, row, found))
@@ -295,12 +295,12 @@ class CompanyExpander:
         for each, nested in zip(self._expansions, self._records.shape.nested, strict=True):
             expansion = each.of_company(company)
             self._read += 1
-            if nested.counted or nested.kind == "count":
+            if nested.counted or nested.content == "count":
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
                 count = await context.reads.count(plan, context.request.patience)
                 fields.append(self._records.count(count))
-            if nested.kind != "count":
+            if nested.content != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
                 room -= len(records)
                 fields += (msgspec.UNSET if link is None else link, msgspec.Raw(records))
