@@ -227,7 +227,7 @@ def printed(items: Iterable[ExpandItem]) -> str:
 
 
 def _printed(each: ExpandItem) -> str:
-    end = {"entities": "", "ref": "/$ref", "count": "/$count"}[each.kind]
+    end = {"entities": "", "ref": "/$ref", "count": "/$count"}[each.result]
     options = each.options
     held: dict[str, object] = {name: getattr(options, name[1:]) for name in options.given}
     held["$levels"] = each.levels

@@ -209,7 +209,7 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--company", COMPANY, "file/out"], "cannot make the folder"),
+        (["--company", COMPANY, "file/out"], "cannot be created"),
         (["--company", COMPANY[:-1] + "f", "out"], "there is no company"),
         (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
     ],

@@ -26,7 +26,7 @@ from comptoir.refusals import (
     unknown_name,
     unsupported,
 )
-from comptoir.request.expand import EXPAND, ExpandItem, ExpandKind, within
+from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 from comptoir.request.select import SELECT, parse_select
@@ -95,12 +95,12 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
 class Expansion(msgspec.Struct, frozen=True):
     """Records of a set within another record: as such, those that a company contains.
 
-    `kind` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
+    `result` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
     properties to write, None for all; `inner` is expanded within the records.
     """
 
     entity_set: EntitySet
-    kind: ExpandKind
+    result: ExpandResult
     options: QueryOptions
     page: Page
     names: frozenset[str] | None
@@ -119,7 +119,7 @@ class Expansion(msgspec.Struct, frozen=True):
     @property
     def segments(self) -> str:
         """The path from the other record to the list of these."""
-        return f"{self.name}/$ref" if self.kind == "ref" else self.name
+        return f"{self.name}/$ref" if self.result == "ref" else self.name
 
     def of_company(self, company: Company) -> Self:
         """The same expansion of one company's records."""
@@ -144,24 +144,22 @@ class RelatedExpansion(Expansion, frozen=True):
 
 
 class ExpandBinder:
-    """Binds the items of one `$expand`: up to `items`, nested ones included, in `depth` levels."""
+    """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists."""
 
     def __init__(
         self,
         model: Model,
         company: Company | None,
         limits: ExpressionLimits,
-        *,
-        items: int,
-        depth: int,
+        expand_limits: ExpandLimits,
         page_size: int,
     ) -> None:
         self._model = model
         self._company = company
         self._limits = limits
-        self._items = items
-        self._bound_items = 0
-        self._depth = depth
+        self._items = 0
+        self._most_items = expand_limits.items
+        self._depth = expand_limits.depth
         self._page_size = page_size
 
     def related(
@@ -180,17 +178,8 @@ class ExpandBinder:
                 self._check_single(navigation, item)
             target = self._model.by_name[navigation.target]
             bound = self._expansion(name, target, item, depth, self._page_size)
-            expansions.append(
-                RelatedExpansion(
-                    target,
-                    bound.kind,
-                    bound.options,
-                    bound.page,
-                    bound.names,
-                    bound.inner,
-                    navigation,
-                )
-            )
+            fields = msgspec.structs.asdict(bound)
+            expansions.append(RelatedExpansion(**fields, navigation=navigation))
         return tuple(expansions)
 
     def contained(
@@ -209,7 +198,7 @@ class ExpandBinder:
 
     def _check_single(self, navigation: NavigationProperty, item: ExpandItem) -> None:
         given = [name for name in _FOR_COLLECTIONS if name in item.options.given]
-        if item.kind == "count":
+        if item.result == "count":
             given.append("/$count")
         for name in given:
             problem = f"{name} does not apply to {navigation.name}, which is a single record"
@@ -221,12 +210,12 @@ class ExpandBinder:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self._depth:
             raise self._too_deep(item, _SEPARATELY)
-        self._bound_items += 1
-        if self._bound_items > self._items:
+        self._items += 1
+        if self._items > self._most_items:
             # the parser counts a `*` as one item
             raise limit_exceeded(
                 "The option",
-                self._items,
+                self._most_items,
                 "items",
                 "Expand fewer.",
                 target=EXPAND,
@@ -250,7 +239,7 @@ class ExpandBinder:
                 raise
             raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
-        return Expansion(entity_set, item.kind, options, page, names, related)
+        return Expansion(entity_set, item.result, options, page, names, related)
 
     def _inner(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int

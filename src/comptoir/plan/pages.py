@@ -12,8 +12,8 @@ from comptoir.edm.types import Stored
 from comptoir.plan.apply import PipelineBinder
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.nodes import NOW, reads_other_records
-from comptoir.plan.expressions.options import FILTER, ORDERBY, bind_orderby
-from comptoir.plan.expressions.templates import filter_where, with_time
+from comptoir.plan.expressions.options import FILTER, ORDERBY, bind_filter, bind_orderby
+from comptoir.plan.expressions.templates import with_time
 from comptoir.plan.read import (
     EVERYTHING,
     Bounds,
@@ -41,7 +41,7 @@ _Bound = tuple[Pipeline, tuple[Stored, ...]]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of a collection, or of the result that `$apply` makes of one.
+    """A page of a collection or of a result of `$apply`.
 
     `size` is the number of rows on the page. `plan` fetches one more if there may be a next page:
     this row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`
@@ -141,12 +141,12 @@ def _bind(binding: BindingContext, options: QueryOptions) -> _Bound:
         return _bind_apply(binding, texts)
     where = EVERYTHING
     if options.filter is not None:
-        where = filter_where(binding, options.filter)
+        where = bind_filter(binding, options.filter)
     if options.search is not None:
         where = with_search(where, options.search, binding.limits)
     order = None
     if options.orderby is not None:
-        order = bind_orderby(binding.for_text(options.orderby), options.orderby)
+        order = bind_orderby(binding, options.orderby)
     return list_pipeline(binding.entity_set, binding.computed, where, order)
 
 

@@ -37,13 +37,13 @@ _TEXT_END = re.compile(
 _SEARCH_END = re.compile(r"[;()]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|\"", re.DOTALL)
 _EXAMPLE = "Write for example `prices($filter=quantity gt 1;$top=5)`."
 
-ExpandKind: TypeAlias = OneOf["entities", "ref", "count"]
+ExpandResult: TypeAlias = OneOf["entities", "ref", "count"]
 Levels: TypeAlias = int | OneOf["max"]
 
 _LEVELS = "$levels"
 _COUNT_OPTIONS = frozenset({"$filter", "$search"})
 _REF_OPTIONS = _COUNT_OPTIONS | {"$orderby", "$skip", "$top", "$count"}
-_OPTIONS: dict[ExpandKind, frozenset[str]] = {
+_OPTIONS: dict[ExpandResult, frozenset[str]] = {
     "count": _COUNT_OPTIONS,
     "ref": _REF_OPTIONS,
     "entities": _REF_OPTIONS | {"$select", "$expand", "$compute", _LEVELS, "$apply"},
@@ -84,13 +84,13 @@ class Positions(msgspec.Struct, frozen=True):
 class ExpandItem(Syntax, frozen=True):
     """One item: the names along a path, or `("*",)` for all navigation properties.
 
-    A name with a dot is an entity type to which the path casts. `kind` is the form of the result:
-    records, their references, or their count. `options` are the same as in a request for the
-    related records, with the aliases of the request; `items` are those of a nested `$expand`.
+    A name with a dot is an entity type to which the path casts. `result` is what a record gets: the
+    related records, their references, or their count. `options` are the same as in a request for
+    the related records, with the aliases of the request; `items` are those of a nested `$expand`.
     """
 
     path: tuple[str, ...]
-    kind: ExpandKind = "entities"
+    result: ExpandResult = "entities"
     options: QueryOptions = NO_OPTIONS
     items: tuple["ExpandItem", ...] = ()
     levels: Levels | None = None
@@ -162,14 +162,14 @@ class _ExpandReader(OptionReader):
         if depth > limit:
             remedy = "Follow the navigation in separate requests."
             raise self.limit_exceeded(self.position, "The nesting", limit, "levels", remedy)
-        items: dict[tuple[tuple[str, ...], ExpandKind], ExpandItem] = {}
+        items: dict[tuple[tuple[str, ...], ExpandResult], ExpandItem] = {}
         while True:
             self.skip_blanks()
             item = self._item(depth)
-            if (item.path, item.kind) in items:
+            if (item.path, item.result) in items:
                 name = quoted("/".join(item.path))
                 raise given_twice(name, target=EXPAND, position=item.position)
-            items[item.path, item.kind] = item
+            items[item.path, item.result] = item
             self.skip_blanks()
             if not self.text.startswith(",", self.position):
                 return tuple(items.values())
@@ -186,26 +186,26 @@ class _ExpandReader(OptionReader):
         limit = self._limits.items
         if self._count > limit:
             raise self.limit_exceeded(start, "The option", limit, "items", "Expand fewer.")
-        path, kind = self._path(found[0], start)
+        path, result = self._path(found[0], start)
         self.position = found.end()
         self.skip_blanks()
         given = _NO_OPTIONS
         if self.text.startswith("(", self.position):
-            allowed = _OPTIONS[kind]
+            allowed = _OPTIONS[result]
             if path == ("*",):
-                allowed = _STAR_OPTIONS if kind == "entities" else frozenset()
+                allowed = _STAR_OPTIONS if result == "entities" else frozenset()
             given = self._options(allowed, depth)
         options = self._typed(given)
         positions = Positions(start, given.positions)
-        return ExpandItem(path, kind, options, given.items, self._levels(given), positions)
+        return ExpandItem(path, result, options, given.items, self._levels(given), positions)
 
-    def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandKind]:
+    def _path(self, text: str, start: int) -> tuple[tuple[str, ...], ExpandResult]:
         if "@" in text:
             raise self.unsupported(f"The annotation {quoted(text)}", start)
         path = tuple(text.split("/"))
         if path[-1] == "$value":
             raise self.unsupported(f"The stream {quoted(text)}", start)
-        ends: dict[str, ExpandKind] = {"$ref": "ref", "$count": "count"}
+        ends: dict[str, ExpandResult] = {"$ref": "ref", "$count": "count"}
         end = ends.get(path[-1])
         if end is not None:
             path = path[:-1]

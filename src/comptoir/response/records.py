@@ -14,7 +14,7 @@ import msgspec
 from comptoir.edm.model import NAMESPACE, Company, EntitySet, Property
 from comptoir.edm.types import PrimitiveType, Stored, Wire
 from comptoir.plan.read import Row
-from comptoir.request.expand import ExpandKind
+from comptoir.request.expand import ExpandResult
 from comptoir.request.headers import Format
 
 _encode = msgspec.json.Encoder().encode
@@ -60,14 +60,14 @@ class Derived(msgspec.Struct, frozen=True, gc=False):
 class Nested(msgspec.Struct, frozen=True, gc=False):
     """Related records within a record.
 
-    `content` is `entities`, `ref` (references only) or `count` (the count only). With `counted`
+    `result` is `entities`, `ref` (references only) or `count` (the count only). With `counted`
     the count is next to the records.
     """
 
     name: str
     entity_set: EntitySet
     collection: bool
-    content: ExpandKind
+    result: ExpandResult
     counted: bool
     shape: "RecordShape"
 
@@ -92,7 +92,7 @@ class RecordShape(msgspec.Struct, frozen=True, gc=False):
         elif shown:
             shown.insert(0, "*")
         for each in self.nested:
-            if each.content == "entities":
+            if each.result == "entities":
                 shown.append(f"{each.name}{each.shape.selection or '()'}")
         return f"({','.join(shown)})" if shown else ""
 
@@ -279,9 +279,9 @@ def _constant(text: str) -> Callable[[Row], Wire]:
 
 def _nested_names(nested: Nested) -> Iterator[str]:
     """The fields of related records, in the order of `Extras`."""
-    if nested.counted or nested.content == "count":
+    if nested.counted or nested.result == "count":
         yield f"{nested.name}@odata.count"
-    if nested.content != "count":
+    if nested.result != "count":
         if nested.collection:
             yield f"{nested.name}@odata.nextLink"
         yield nested.name

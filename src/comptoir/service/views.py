@@ -67,7 +67,7 @@ class Views:
         if options.compute is None or options.apply is not None:
             return ()
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
-        return bind_compute(binding.for_text(options.compute), options.compute)
+        return bind_compute(binding, options.compute)
 
     def of(self, context: Context, columns: Sequence[Column] = ()) -> View:
         """The view of records whose rows have these columns after the properties.
@@ -120,14 +120,9 @@ class Views:
         options = context.options
         if options.expand is None:
             return (), ()
-        settings = self._runtime.settings
+        runtime, page_size = self._runtime, self._runtime.settings.page_size
         binder = ExpandBinder(
-            self._runtime.model,
-            context.company,
-            self._runtime.limits,
-            items=settings.expand_items,
-            depth=settings.expand_depth,
-            page_size=settings.page_size,
+            runtime.model, context.company, runtime.limits, self._limits, page_size
         )
         items = parse_expand(options.expand, self._limits, options.aliases)
         if context.entity_set.per_company:
@@ -181,18 +176,18 @@ class RelatedExpander:
         # a blank value relates to nothing
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
-        if values and (nested.counted or nested.content == "count"):
+        if values and (nested.counted or nested.result == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
             counts = await self._context.reads.related_counts(plan, self._context.request.patience)
         related: Mapping[Stored, _Related] = {}
-        if values and nested.content != "count":
+        if values and nested.result != "count":
             related = await self._related(records.form, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
-            if nested.counted or nested.content == "count":
+            if nested.counted or nested.result == "count":
                 extra.append(records.count(counts.get(row[own], 0)))
-            if nested.content != "count":
+            if nested.result != "count":
                 found = related.get(row[own], _NOTHING)
                 if nested.collection:
                     extra.append(self._link(records, expansion, row, found))
@@ -295,12 +290,12 @@ class CompanyExpander:
         for each, nested in zip(self._expansions, self._records.shape.nested, strict=True):
             expansion = each.of_company(company)
             self._read += 1
-            if nested.counted or nested.content == "count":
+            if nested.counted or nested.result == "count":
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
                 count = await context.reads.count(plan, context.request.patience)
                 fields.append(self._records.count(count))
-            if nested.content != "count":
+            if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
                 room -= len(records)
                 fields += (msgspec.UNSET if link is None else link, msgspec.Raw(records))
@@ -395,13 +390,13 @@ def _shape(
 def _nested(expansion: Expansion) -> Nested:
     entity_set = expansion.entity_set
     shape = _shape(entity_set, expansion.names, expansion.inner)
-    if expansion.kind == "ref":
+    if expansion.result == "ref":
         shape = RecordShape((), address=True)
     return Nested(
         expansion.name,
         entity_set,
         expansion.collection,
-        expansion.kind,
+        expansion.result,
         bool(expansion.options.count),
         shape,
     )

@@ -11,10 +11,11 @@ from comptoir.messages import quoted
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
-from comptoir.plan.expressions.binding_context import BindingContext, cached
+from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, described, typed_property
+from comptoir.plan.expressions.templates import cached, templated
 from comptoir.plan.read import (
     Computed,
     ComputedProperty,
@@ -49,8 +50,12 @@ MOST_COMPUTED = 4 * MOST_CHARACTERS
 """The most characters of all computed properties of a record together."""
 
 
+@templated
 def bind_filter(binding: BindingContext, text: str) -> Where:
-    """Bind a `$filter`; raises `Refusal` (400; 501 for what is not supported)."""
+    """Bind a `$filter`; raises `Refusal` (400; 501 for what is not supported).
+
+    The value `NOW` is a placeholder for the time of the request.
+    """
     node = binding.resolve_aliases(parse_expression(text, binding.limits, FILTER), text)
     names = computed_names(binding.computed)
     binder = Binder(binding.model, binding.entity_set, FILTER, names, nested=binding.nested)

@@ -2,7 +2,7 @@
 
 The packages `sqlite` and `postgresql` contain the dialect itself and the same modules: `functions`,
 `routines` and `text_index`. PostgreSQL also has `patterns`, the patterns of `matchesPattern` in its
-own syntax; for SQLite, `request/pattern` matches them.
+own syntax; for SQLite, `request/automaton.py` matches them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
