@@ -1,4 +1,4 @@
-"""An unknown name is refused with the nearest name that the client may mean."""
+"""An unknown name is refused with a suggestion."""
 
 import pytest
 
@@ -122,13 +122,13 @@ def test_a_body_with_an_unknown_name(own_stock: Company) -> None:
         ("$apply", "groupby((onlinePasword))"),
     ],
 )
-def test_no_query_is_led_to_a_secret(option: str, text: str, stocked: Company) -> None:
+def test_no_suggestion_names_a_secret_property(option: str, text: str, stocked: Company) -> None:
     error = refusal(stocked.get("contactsExt", {option: text}), URL, option)
 
     assert "onlinePassword" not in error.message
 
 
-def test_very_long_names_have_no_nearest(stocked: Company) -> None:
+def test_very_long_names_get_no_suggestion(stocked: Company) -> None:
     names = "displayName" * 1_000
     error = refusal(stocked.get("itemsExt", f"$select={names}"), URL, "$select")
 
