@@ -92,10 +92,9 @@ def body_too_large(limit: int, *, is_unread: bool = False) -> Refusal:
 
 def failed(request_id: str = "") -> Refusal:
     """500 for a request that failed because of a defect; without an id, it names X-Request-Id."""
-    remedy = "Ask the operator for the cause, which is in the log under the id "
-    return Refusal(
-        INTERNAL_ERROR, "The service failed", f"{remedy}{request_id or 'in X-Request-Id'}."
-    )
+    shown = request_id or "in X-Request-Id"
+    remedy = f"Ask the operator for the cause, which is in the log under the id {shown}."
+    return Refusal(INTERNAL_ERROR, "The service failed", remedy)
 
 
 def stopping() -> Refusal:
