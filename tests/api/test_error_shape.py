@@ -1,4 +1,4 @@
-"""Failures in all layers have the same error body."""
+"""Every error has the same form, in every layer."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_a_request_of_a_record_that_fails(
 
 @pytest.fixture(params=["in this process", "over a socket"])
 def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
-    """The root of a server, without a token."""
+    """A client without a token at the root of a server."""
     return service.origin if request.param == "in this process" else server.origin
 
 
@@ -118,7 +118,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_an_invalid_http_request(name: str, server: Server) -> None:
+def test_bytes_that_are_not_http(name: str, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, MALFORMED[name])
 
@@ -126,8 +126,8 @@ def test_an_invalid_http_request(name: str, server: Server) -> None:
     assert answer.headers["connection"] == "close"
 
 
-def test_invalid_chunks(server: Server) -> None:
-    """The request has started when its body turns out to be invalid."""
+def test_malformed_chunks(server: Server) -> None:
+    """The head is valid, so the request has started when its body turns out to be malformed."""
     company = server.new_company()
     path = company.root.removeprefix(server.origin.root)
     headers = {
@@ -144,8 +144,8 @@ def test_invalid_chunks(server: Server) -> None:
 
 @pytest.mark.parametrize("ends", [True, False])
 @pytest.mark.parametrize("number", [1, 10, 5_000])
-def test_headers_past_the_limit(number: int, ends: bool, server: Server) -> None:
-    """One header of 100 KB or many short ones, with and without the end of the head."""
+def test_headers_above_the_limit(number: int, ends: bool, server: Server) -> None:
+    """One header of 100 KB, or many short ones, in a complete or an incomplete head."""
     headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
     whole = head("GET", "/healthz", headers)
     with server.connect() as connection:
