@@ -278,20 +278,14 @@ class Refusal(Exception):  # noqa: N818 - a response, not an error of the progra
         self,
         error: ErrorType,
         problem: str,
-        remedy: str = "",
+        remedy: str,
         *,
         target: str | None = None,
         column: int | None = None,
         details: tuple[ErrorDetail, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        # TODO: make `remedy` mandatory once every message has the one form; the others still come
-        # whole, in `problem`.
-        self.message = (
-            message(problem, remedy, column=column, option=target or "")
-            if remedy or column is not None
-            else problem
-        )
+        self.message = message(problem, remedy, column=column, option=target or "")
         super().__init__(self.message)
         self.error = error
         self.problem = problem

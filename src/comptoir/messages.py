@@ -23,8 +23,8 @@ _SUFFIX = "ext"
 def message(problem: str, remedy: str, *, column: int | None = None, option: str = "") -> str:
     """What is wrong, where, and what to do.
 
-    `problem` is a sentence without its full stop; `remedy` is one or more whole sentences, or
-    empty. `column` counts from 1 in the text of the query option `option`.
+    `problem` is a sentence without its full stop; `remedy` is one or more whole sentences. `column`
+    counts from 1 in the text of the query option `option`.
     """
     place = "" if column is None else f" at column {column}"
     if place and option:

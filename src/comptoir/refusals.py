@@ -6,7 +6,14 @@ an offset in the text of a query option; the message has it as a column, counted
 
 from collections.abc import Iterable
 
-from comptoir.errors import BAD_REQUEST, INVALID_URL, NOT_IMPLEMENTED, ErrorType, Refusal
+from comptoir.errors import (
+    BAD_REQUEST,
+    INVALID_URL,
+    METHOD_NOT_ALLOWED,
+    NOT_IMPLEMENTED,
+    ErrorType,
+    Refusal,
+)
 from comptoir.messages import quoted, suggestion
 
 
@@ -103,3 +110,13 @@ def given_twice(
     remedy = "Send it once."
     target, column = name if target is None else target, _column(position)
     return Refusal(error, f"{name} is given twice", remedy, target=target, column=column)
+
+
+def method_not_allowed(method: str, resource: str, allowed: str) -> Refusal:
+    """405; `allowed` lists the methods, separated by commas."""
+    return Refusal(
+        METHOD_NOT_ALLOWED,
+        f"{method[:20]} is not allowed on {resource}",
+        f"Allowed: {allowed}.",
+        headers={"Allow": allowed},
+    )

@@ -1,4 +1,4 @@
-"""`$apply`: what transformations make of the records of a collection, and how it is answered."""
+"""`$apply`: the results of transformations, and their form in a response."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -31,7 +31,7 @@ def result(response: httpx.Response) -> Result:
 
 
 def rows(company: Company, apply: str, path: str = "salesPricesExt", **others: str) -> list[Row]:
-    """The rows of a result without what says that they have no address."""
+    """The rows of a result without their `@odata.id`, which is null."""
     query = {"$apply": apply, **{f"${name}": text for name, text in others.items()}}
     found = result(company.get(path, query))
     assert found.next_link is None
@@ -132,11 +132,11 @@ def prices(service: Service) -> Company:
         ("search(é OR b)/aggregate($count as n)", [{"n": 4}]),
     ],
 )
-def test_a_pipeline_gives(apply: str, expected: list[Row], prices: Company) -> None:
+def test_a_pipeline_returns(apply: str, expected: list[Row], prices: Company) -> None:
     assert rows(prices, apply) == expected
 
 
-def test_of_nothing_sums_are_null_and_counts_zero(prices: Company) -> None:
+def test_without_records_sums_are_null_and_counts_zero(prices: Company) -> None:
     methods = ("sum", "average", "min", "max", "countdistinct")
     items = ",".join([f"unitPrice with {each} as {each}" for each in methods])
     wide = "unitPrice mul quantity with sum as wide,unitPrice mul quantity with average as mean"
@@ -173,7 +173,7 @@ def test_other_options_apply_to_the_result(
     assert found == [{"assetNumber": asset, "n": n} for asset, n in expected]
 
 
-def test_a_result_is_computed_with_and_selected_from(prices: Company) -> None:
+def test_a_result_can_be_computed_with_and_selected_from(prices: Company) -> None:
     answer = prices.get(
         "salesPricesExt",
         {
@@ -235,7 +235,7 @@ COUNTED: Row = {"assetNumber@odata.type": "#Decimal", "assetNumber": 2}
         ),
     ],
 )
-def test_an_alias_may_be_the_name_of_a_property_that_is_gone(
+def test_an_alias_may_be_the_name_of_a_property_that_the_result_lacks(
     apply: str, expected: list[Row], prices: Company
 ) -> None:
     """UI5's `$$aggregation` and ag-grid name an aggregated value after its property."""
@@ -267,7 +267,7 @@ def test_options_after_apply_see_the_alias_instead_of_the_property(prices: Compa
     assert "@odata.deltaLink" not in tracked.text
 
 
-def test_an_alias_named_like_a_text_without_limit_is_what_it_was_aggregated_to(
+def test_an_alias_named_like_a_text_without_limit_has_the_type_of_its_aggregate(
     company: Company,
 ) -> None:
     texts = [
@@ -341,7 +341,7 @@ def test_full_metadata_names_the_types(own_stock: Company) -> None:
     ]
 
 
-def test_no_metadata_leaves_the_values(own_stock: Company) -> None:
+def test_without_metadata_rows_have_only_the_values(own_stock: Company) -> None:
     bare = {"Accept": "application/json;odata.metadata=none"}
 
     assert own_stock.get("salesPricesExt", {"$apply": "aggregate($count as n)"}, bare).json() == {
@@ -349,7 +349,7 @@ def test_no_metadata_leaves_the_values(own_stock: Company) -> None:
     }
 
 
-def test_what_a_double_does_not_hold_is_text_for_those_who_ask(own_stock: Company) -> None:
+def test_numbers_beyond_a_double_are_texts_with_ieee754_compatible(own_stock: Company) -> None:
     exact = {"Accept": "application/json;IEEE754Compatible=true"}
     query = {"$apply": TYPED, "$count": "true"}
 
@@ -360,7 +360,7 @@ def test_what_a_double_does_not_hold_is_text_for_those_who_ask(own_stock: Compan
     assert body["@odata.count"] == "1"
 
 
-def test_grouping_along_a_relation_nests_its_properties(company: Company) -> None:
+def test_grouping_along_navigation_nests_the_properties(company: Company) -> None:
     company.load(
         "contactsExt",
         *(
@@ -389,7 +389,7 @@ def test_grouping_along_a_relation_nests_its_properties(company: Company) -> Non
     assert rows(company, "aggregate($count as company)", "contactsExt") == [{"company": 4}]
 
 
-def test_records_that_are_not_aggregated_stay_records(prices: Company) -> None:
+def test_rows_that_are_not_aggregated_are_records(prices: Company) -> None:
     apply = "filter(unitPrice gt 0)/compute(unitPrice mul 2 as twice)/orderby(twice desc)/top(3)"
     query = {"$apply": apply, "$select": "entryNo,twice", "$filter": "entryNo ne 4"}
 
@@ -403,14 +403,14 @@ def test_records_that_are_not_aggregated_stay_records(prices: Company) -> None:
 
 
 @pytest.mark.parametrize("apply", ["identity", "filter(true)", "top(9)", "skip(0)/identity"])
-def test_pipelines_that_change_nothing_give_the_collection(apply: str, prices: Company) -> None:
+def test_pipelines_without_effect_return_the_collection(apply: str, prices: Company) -> None:
     plain, applied = (prices.get("salesPricesExt", query) for query in ("", {"$apply": apply}))
     named = {"OData-Version": "4.0"}
 
     assert applied.json() == prices.get("salesPricesExt", "", named).json() == plain.json()
 
 
-def test_records_are_expanded_behind_a_pipeline(company: Company) -> None:
+def test_records_are_expanded_after_a_pipeline(company: Company) -> None:
     stock(company)
     query = {"$apply": f"filter(id eq {ITEM})", "$expand": "prices($select=entryNo)"}
 
@@ -419,7 +419,7 @@ def test_records_are_expanded_behind_a_pipeline(company: Company) -> None:
     assert [each["entryNo"] for each in found["prices"]] == [17]
 
 
-def test_a_pipeline_is_of_the_records_that_the_path_leads_to(company: Company) -> None:
+def test_a_pipeline_reads_the_records_of_the_path(company: Company) -> None:
     company.load("itemsExt", {"id": ITEM, "number": "A"}, {"id": FIRM, "number": "B"})
     company.load("salesPricesExt", *({**each, "assetType": "Item"} for each in PRICES))
 
@@ -428,14 +428,14 @@ def test_a_pipeline_is_of_the_records_that_the_path_leads_to(company: Company) -
     assert company.get(f"itemsExt({ITEM})/prices/$count", {"$apply": apply}).text == "2"
 
 
-def test_pairs_narrow_what_is_aggregated(own_stock: Company) -> None:
+def test_filter_only_properties_limit_the_aggregated_records(own_stock: Company) -> None:
     for value, n in (("red", 1), ("blue", 0)):
         pair = f"attributeName1 eq 'Colour' and attributeValue1 eq '{value}'"
         apply = f"filter({pair})/aggregate($count as n)"
         assert rows(own_stock, apply, "filteredItemAttributesExt") == [{"n": n}]
 
 
-def test_companies_are_aggregated_as_far_as_the_token_reaches(service: Service) -> None:
+def test_only_companies_of_the_token_are_aggregated(service: Service) -> None:
     company = service.new_company("Aggregated")
     own = service.client.using(service.tokens.issue(companies=[company.id]))
 
@@ -444,7 +444,7 @@ def test_companies_are_aggregated_as_far_as_the_token_reaches(service: Service) 
     assert result(answer).value == [{"@odata.id": None, "name": "Aggregated", "n": 1}]
 
 
-def test_aliases_stand_for_values_in_a_pipeline(prices: Company) -> None:
+def test_aliases_can_be_values_in_a_pipeline(prices: Company) -> None:
     query = {
         "$apply": "filter(assetNumber eq @asset)/aggregate(unitPrice mul @by with sum as s)",
         "@asset": "'B'",
@@ -454,8 +454,8 @@ def test_aliases_stand_for_values_in_a_pipeline(prices: Company) -> None:
     assert result(prices.get("salesPricesExt", query)).value == [{"@odata.id": None, "s": 24}]
 
 
-def test_sums_are_exact_beyond_what_the_database_adds(company: Company) -> None:
-    """Eleven of the largest Decimals are more than 64 bits hold, and one is left in the end."""
+def test_sums_are_exact_beyond_64_bits(company: Company) -> None:
+    """Eleven of the largest Decimals exceed 64 bits; ten negative ones leave one of them."""
     signs = [1] * 11 + [-1] * 10
     company.load(
         "salesPricesExt",
@@ -494,7 +494,7 @@ def test_averages_are_rounded_half_even(
     assert result(answer).value[0]["a"] == mean
 
 
-def test_text_is_told_apart_and_ordered_by_code_point(company: Company) -> None:
+def test_text_is_grouped_and_sorted_by_code_point(company: Company) -> None:
     texts = ["a", "A", "ä", "ß", "ss", "\uffff", "😀", "a "]
     company.load(
         "shippingAgentsExt",
@@ -507,7 +507,7 @@ def test_text_is_told_apart_and_ordered_by_code_point(company: Company) -> None:
     assert rows(company, apply, "shippingAgentsExt") == [{"d": len(texts), "last": "😀"}]
 
 
-def test_the_metadata_says_what_can_be_aggregated(service: Service) -> None:
+def test_the_metadata_lists_aggregation_methods(service: Service) -> None:
     accept = {"Accept": "application/json"}
     document = service.client.get("$metadata", headers=accept).json()
 

@@ -1,4 +1,4 @@
-"""Random pipelines over random records give what plain Python makes of the same records."""
+"""Random pipelines over random records return the same as plain Python."""
 
 import msgspec
 from hypothesis import HealthCheck, given, settings
@@ -28,7 +28,7 @@ class Result(msgspec.Struct):
 
 @many
 @given(records=data_sets(), pipelines=st.lists(PIPELINES, min_size=5, max_size=15))
-def test_a_pipeline_gives_what_python_makes(
+def test_a_pipeline_returns_the_same_as_python(
     specimen_service: Service, records: list[Specimen], pipelines: list[Pipeline]
 ) -> None:
     company = specimen_service.new_company()

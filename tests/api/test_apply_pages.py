@@ -1,4 +1,4 @@
-"""Pages of aggregated results: every group once, behind the values by which they are sorted."""
+"""Pages of aggregated results have every group once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +59,7 @@ def prices(service: Service) -> Company:
 
 @pytest.mark.parametrize("order", ["", "quantity", "quantity desc,unitPrice", "unitPrice desc"])
 def test_pages_follow_aliases_that_are_named_like_properties(order: str, prices: Company) -> None:
-    """The skip token holds the values of the aliases, whose types are not the properties'."""
+    """The skip token has the values of the aliases, whose types differ from the properties'."""
     apply = (
         "groupby((assetNumber),aggregate($count as quantity,unitOfMeasure with max as unitPrice))"
     )
@@ -79,7 +79,7 @@ APPLY = "groupby((assetNumber,quantity),aggregate($count as n,entryNo with sum a
 @pytest.mark.parametrize(
     "order", ["", "assetNumber desc", "n,quantity desc", "n mul 2 desc", "quantity,s desc", "n"]
 )
-def test_pages_hold_every_group_once(size: int, order: str, prices: Company) -> None:
+def test_pages_have_every_group_once(size: int, order: str, prices: Company) -> None:
     query = {"$apply": APPLY, **({"$orderby": order} if order else {})}
     whole = page(prices.get("salesPricesExt", query)).value
 
@@ -89,7 +89,7 @@ def test_pages_hold_every_group_once(size: int, order: str, prices: Company) -> 
     assert len({str(row["assetNumber"]) for row in read}) == GROUPS
 
 
-def test_groups_come_in_the_order_of_what_they_are_grouped_by(prices: Company) -> None:
+def test_groups_are_sorted_by_their_keys(prices: Company) -> None:
     apply = "groupby((unitOfMeasure,assetNumber))"
 
     found = page(prices.get("salesPricesExt", {"$apply": apply})).value
@@ -99,9 +99,7 @@ def test_groups_come_in_the_order_of_what_they_are_grouped_by(prices: Company) -
 
 
 @pytest.mark.parametrize("descending", ["", " desc"])
-def test_a_null_that_is_grouped_by_has_its_place_among_the_pages(
-    descending: str, company: Company
-) -> None:
+def test_a_group_with_a_null_key_is_on_one_page(descending: str, company: Company) -> None:
     company.load(
         "contactsExt",
         *(
@@ -123,7 +121,7 @@ def test_a_null_that_is_grouped_by_has_its_place_among_the_pages(
     assert numbers == (expected[::-1] if descending else expected)
 
 
-def test_groups_that_come_and_go_between_pages_disturb_nothing(company: Company) -> None:
+def test_groups_created_or_deleted_between_pages_do_not_affect_the_others(company: Company) -> None:
     company.load("salesPricesExt", *(_price(number) for number in range(0, 60, 2)))
     query = {"$apply": "groupby((assetNumber))"}
     read = pages(company, query, 4, "salesPricesExt")
@@ -145,7 +143,7 @@ def test_groups_that_come_and_go_between_pages_disturb_nothing(company: Company)
 @pytest.mark.parametrize(
     ("top", "skip", "expected"), [(7, 0, 7), (7, 10, 7), (7, 20, 3), (0, 0, 0), (99, 22, 1)]
 )
-def test_top_and_skip_are_of_the_whole_result(
+def test_top_and_skip_apply_to_the_whole_result(
     top: int, skip: int, expected: int, prices: Company
 ) -> None:
     query = {"$apply": APPLY, "$top": f"{top}", "$skip": f"{skip}", "$count": "true"}
@@ -158,7 +156,7 @@ def test_top_and_skip_are_of_the_whole_result(
     assert page(prices.get("salesPricesExt", query)).count == GROUPS
 
 
-def test_records_that_pass_a_pipeline_are_paged_too(prices: Company) -> None:
+def test_records_that_are_not_aggregated_are_paged_too(prices: Company) -> None:
     query = {
         "$apply": "filter(quantity gt 0)/orderby(quantity desc,assetNumber)",
         "$select": "entryNo",
@@ -174,7 +172,7 @@ def test_records_that_pass_a_pipeline_are_paged_too(prices: Company) -> None:
     assert read == [each["entryNo"] for each in expected]
 
 
-def test_one_page_holds_thousands_of_groups(company: Company) -> None:
+def test_one_page_has_thousands_of_groups(company: Company) -> None:
     codes = [f"{number:05}" for number in range(3_000)]
     entries: list[dict[str, Cell]] = [
         {"entryNo": number, "assetNumber": code} for number, code in enumerate(codes)
@@ -235,7 +233,7 @@ def test_a_result_that_takes_too_long_is_503(fresh_database: FreshDatabase, tmp_
         assert answer.headers["retry-after"]
 
 
-def test_an_instant_is_one_for_all_pages(prices: Company) -> None:
+def test_all_pages_use_the_time_of_the_first(prices: Company) -> None:
     apply = "compute(now() as at)/groupby((at,assetNumber))"
 
     read = [row for rows in pages(prices, {"$apply": apply}, 5, "salesPricesExt") for row in rows]

@@ -1,4 +1,4 @@
-"""What `$apply` refuses: by 400 what is not right, by 501 and its name what is not supported."""
+"""Refusals of `$apply`: 400 for invalid transformations, 501 for unsupported ones."""
 
 import pytest
 
@@ -66,7 +66,9 @@ BAD, UNSUPPORTED = "BadRequest_InvalidRequestUrl", "BadRequest_MethodNotImplemen
         ("/".join(["identity"] * 41), "limit of 40 transformations"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_place(apply: str, words: str, stocked: Company) -> None:
+def test_invalid_transformations_are_400_with_a_column(
+    apply: str, words: str, stocked: Company
+) -> None:
     code = UNSUPPORTED if words == "is not supported" else BAD
     error = refusal(stocked.get("salesPricesExt", {"$apply": apply}), code, "$apply")
 
@@ -81,7 +83,7 @@ def test_what_does_not_fit_is_told_with_its_place(apply: str, words: str, stocke
         "groupby((company/number))/compute(1 as company)",
     ],
 )
-def test_the_name_of_a_relation_that_is_still_there_is_taken(apply: str, stocked: Company) -> None:
+def test_an_alias_cannot_be_the_name_of_a_navigation_property(apply: str, stocked: Company) -> None:
     error = refusal(stocked.get("contactsExt", {"$apply": apply}), BAD, "$apply")
 
     assert "a property 'company'" in error.message
@@ -111,7 +113,9 @@ def test_the_name_of_a_relation_that_is_still_there_is_taken(apply: str, stocked
         ("aggregate($count as n)/search(x)", "search of an aggregated result"),
     ],
 )
-def test_what_is_not_supported_is_501_by_its_name(apply: str, name: str, stocked: Company) -> None:
+def test_unsupported_transformations_are_501_with_their_name(
+    apply: str, name: str, stocked: Company
+) -> None:
     error = refusal(stocked.get("salesPricesExt", {"$apply": apply}), UNSUPPORTED, "$apply")
 
     assert name in error.message
@@ -136,7 +140,7 @@ def test_what_is_not_supported_is_501_by_its_name(apply: str, name: str, stocked
         ),
     ],
 )
-def test_what_other_kinds_do_not_support_is_501_by_its_name(
+def test_unsupported_expressions_are_501_with_their_name(
     path: str, apply: str, name: str, stocked: Company
 ) -> None:
     error = refusal(stocked.get(path, {"$apply": apply}), UNSUPPORTED, "$apply")
@@ -157,7 +161,7 @@ def test_what_other_kinds_do_not_support_is_501_by_its_name(
         "groupby((company/onlinePassword))",
     ],
 )
-def test_the_secret_is_not_aggregated(apply: str, stocked: Company) -> None:
+def test_a_secret_is_not_aggregated(apply: str, stocked: Company) -> None:
     error = refusal(stocked.get("contactsExt", {"$apply": apply}), BAD, "$apply")
 
     assert "onlinePassword is secret" in error.message
@@ -187,7 +191,7 @@ def test_options_that_do_not_fit_the_result_are_refused_by_name(
 @pytest.mark.parametrize(
     "path", ["itemsExt/$ref", "salesPricesExt(17)", "salesPricesExt(17)/unitPrice"]
 )
-def test_it_applies_to_collections_alone(path: str, stocked: Company) -> None:
+def test_apply_is_an_option_of_collections_only(path: str, stocked: Company) -> None:
     refusal(stocked.get(path, {"$apply": "identity"}), BAD, "$apply")
 
 
@@ -208,7 +212,7 @@ def test_it_applies_to_collections_alone(path: str, stocked: Company) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_never_rounded_nor_wrapped(
+def test_numbers_that_do_not_fit_are_never_rounded_or_wrapped(
     apply: str, words: str, company: Company
 ) -> None:
     company.load(
@@ -252,13 +256,13 @@ _DEEP = _nested(60, "quantity")
         ("top(99999999999999999999999)/skip(99999999999999999999999)", 200),
     ],
 )
-def test_hostile_sizes_are_answered(apply: str, status: int, stocked: Company) -> None:
+def test_hostile_sizes_get_a_response(apply: str, status: int, stocked: Company) -> None:
     answer = stocked.get("salesPricesExt", f"$apply={apply}".replace(" ", "+"))
 
     assert answer.status_code == status, answer.text
 
 
-def test_aliases_do_not_multiply_without_bound(stocked: Company) -> None:
+def test_the_size_of_repeated_aliases_is_limited(stocked: Company) -> None:
     apply = "/".join(f"compute(@p as a{number})" for number in range(40))
     query = {"$apply": apply, "@p": _nested(80, "quantity")}
 
@@ -267,8 +271,8 @@ def test_aliases_do_not_multiply_without_bound(stocked: Company) -> None:
     assert "limit of 2500 parts" in error.message
 
 
-def test_texts_are_not_joined_without_end(company: Company) -> None:
-    """Each stage doubles a text, by whatever name the one before gave it."""
+def test_the_length_of_joined_texts_is_limited(company: Company) -> None:
+    """Each transformation doubles the text of the one before, under another name."""
     doubled = "/".join(f"compute(concat(t{n},t{n}) as t{n + 1})" for n in range(1, 8))
     aggregated = "aggregate(displayName with max as t1)"
 

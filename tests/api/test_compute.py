@@ -1,4 +1,4 @@
-"""`$compute`: values beside a record's properties, and parameter aliases in keys."""
+"""`$compute`: properties that a request adds to records; and parameter aliases in keys."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_value_is_computed(compute: str, value: object, path: str, stocked: Co
     assert body["@odata.context"].removesuffix("/$entity").endswith("(entryNo,amount)")
 
 
-def test_without_a_selection_it_stands_behind_all_properties(stocked: Company) -> None:
+def test_without_a_selection_it_follows_all_properties(stocked: Company) -> None:
     read = stocked.get(PRICE, {"$compute": "unitPrice mul 2 as twice,1 as one"}).json()
 
     assert list(read)[-3:] == ["campaignNumber", "twice", "one"]
@@ -69,7 +69,7 @@ def test_a_computed_value_filters_and_sorts(company: Company) -> None:
     assert found == sorted(expected, key=lambda pair: (-pair[1], pair[0]))
 
 
-def test_decimals_are_texts_for_those_who_ask(stocked: Company) -> None:
+def test_decimals_are_texts_with_ieee754_compatible(stocked: Company) -> None:
     accept = {"Accept": "application/json;IEEE754Compatible=true"}
 
     read = stocked.get(PRICE, {"$compute": "unitPrice mul 2 as twice"}, accept).json()
@@ -98,7 +98,7 @@ def test_full_metadata_names_the_type(stocked: Company) -> None:
         "1 as x,",
     ],
 )
-def test_what_cannot_be_computed_is_refused(compute: str, stocked: Company) -> None:
+def test_an_invalid_compute_is_refused(compute: str, stocked: Company) -> None:
     for path in (PRICE, "salesPricesExt"):
         refusal(
             stocked.get(path, {"$compute": compute}), "BadRequest_InvalidRequestUrl", "$compute"
@@ -110,8 +110,8 @@ def test_a_result_that_does_not_fit_is_400(stocked: Company) -> None:
         refusal(stocked.get(PRICE, {"$compute": compute}), "BadRequest_InvalidRequestUrl")
 
 
-def test_texts_are_not_multiplied(stocked: Company) -> None:
-    """What a record's texts could become, all joined, is bounded; what they are does not count."""
+def test_the_length_of_computed_texts_is_limited(stocked: Company) -> None:
+    """The greatest possible length of all texts of a record counts, not the actual one."""
     fits = "@a"
     for _ in range(15):
         fits = f"concat(variantCode,{fits})"
@@ -131,7 +131,7 @@ def test_texts_are_not_multiplied(stocked: Company) -> None:
     refusal(long, "BadRequest_MethodNotImplemented", "$compute")
 
 
-def test_a_secret_is_not_computed_with(stocked: Company) -> None:
+def test_a_secret_cannot_be_computed_with(stocked: Company) -> None:
     refusal(
         stocked.get("contactsExt", {"$compute": "length(onlinePassword) as x"}),
         "BadRequest_InvalidRequestUrl",
@@ -153,7 +153,7 @@ def test_a_secret_is_not_computed_with(stocked: Company) -> None:
         ),
     ],
 )
-def test_an_alias_stands_for_a_value_of_a_key(path: str, query: Query, stocked: Company) -> None:
+def test_an_alias_can_be_the_value_of_a_key(path: str, query: Query, stocked: Company) -> None:
     assert stocked.get(path, query).status_code == 200
 
 
@@ -168,11 +168,11 @@ def test_an_alias_stands_for_a_value_of_a_key(path: str, query: Query, stocked: 
         ("unitsOfMeasureExt(@code)", "@code=PCS"),
     ],
 )
-def test_an_alias_that_is_no_value_is_refused(path: str, query: Query, stocked: Company) -> None:
+def test_an_alias_that_is_not_a_value_is_refused(path: str, query: Query, stocked: Company) -> None:
     refusal(stocked.get(path, query), "BadRequest_InvalidRequestUrl")
 
 
-def test_a_page_of_one_alias_does_not_go_on_with_another(company: Company) -> None:
+def test_a_skip_token_does_not_work_with_another_alias(company: Company) -> None:
     company.load("itemsExt", *({"number": f"{number}"} for number in range(4)))
     first = company.get(
         "itemsExt", encoded({"$filter": "number ne @n", "@n": "'3'"}), {"Prefer": "maxpagesize=2"}

@@ -1,4 +1,4 @@
-"""`/$count`: how many records match, whatever else the query says of them."""
+"""`/$count`: the number of matching records."""
 
 import pytest
 
@@ -35,7 +35,9 @@ def items(service: Service) -> Company:
         "top=1&skip=1&orderby=number&select=number&expand=prices",
     ],
 )
-def test_a_count_is_not_affected_by_what_orders_cuts_and_shows(query: str, items: Company) -> None:
+def test_options_that_sort_page_and_select_do_not_affect_a_count(
+    query: str, items: Company
+) -> None:
     """OData Protocol 4.01, section 11.2.10."""
     assert items.get("itemsExt/$count", query).text == "5"
     assert items.get("itemsExt/$count", f"{query}&$filter=number in ('A','B')").text == "2"
@@ -46,13 +48,13 @@ def test_a_count_is_not_affected_by_what_orders_cuts_and_shows(query: str, items
 @pytest.mark.parametrize(
     "query", ["$top=1", "$skip=1", "$orderby=n desc", "$orderby=1 div (n sub n)", "$select=n"]
 )
-def test_a_count_of_a_result_is_not_affected_either(query: str, items: Company) -> None:
+def test_they_do_not_affect_the_count_of_a_result(query: str, items: Company) -> None:
     grouped = "groupby((number),aggregate($count as n))"
 
     assert items.get("itemsExt/$count", f"$apply={grouped}&{query}").text == "5"
 
 
-def test_a_count_by_navigation_is_not_affected_either(items: Company) -> None:
+def test_they_do_not_affect_a_count_by_navigation(items: Company) -> None:
     for query in ("$top=0", "$skip=1", "$orderby=unitPrice", "$select=unitPrice", "$expand=*"):
         assert items.get(f"itemsExt({ITEM})/prices/$count", query).text == "1"
 
@@ -79,7 +81,7 @@ def test_a_count_by_navigation_is_not_affected_either(items: Company) -> None:
         ("$format=json", "$format"),
     ],
 )
-def test_what_is_malformed_or_does_not_apply_is_still_400(
+def test_malformed_and_inapplicable_options_are_still_400(
     query: str, target: str, items: Company
 ) -> None:
     refusal(items.get("itemsExt/$count", query), "BadRequest_InvalidRequestUrl", target)
@@ -93,7 +95,7 @@ def test_what_is_malformed_or_does_not_apply_is_still_400(
         ("itemsExt", "$apply=groupby((number))&$expand=prices", "$expand"),
     ],
 )
-def test_what_is_not_supported_is_still_501(
+def test_unsupported_options_are_still_501(
     path: str, query: str, target: str, items: Company
 ) -> None:
     answer = items.get(f"{path}/$count", query)

@@ -1,4 +1,4 @@
-"""Deltas: who tracks changes hears of each once, whatever is written in between."""
+"""Deltas report each change once, whatever is written in between."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_nothing_changed_is_an_empty_delta_with_a_link(company: Company) -> None
     assert (mirror.told, mirror.held) == ([], actual(company))
 
 
-def test_creates_updates_and_deletes_are_told_once(company: Company) -> None:
+def test_creates_updates_and_deletes_are_reported_once(company: Company) -> None:
     kept, changed, gone = (agent(company, code) for code in "ABC")
     mirror = Mirror(company, AGENTS)
     path = f"{AGENTS}({changed['id']})"
@@ -57,7 +57,7 @@ def test_creates_updates_and_deletes_are_told_once(company: Company) -> None:
     assert f"{company.root}/{AGENTS}({kept['id']})" in mirror.held
 
 
-def test_a_delta_names_its_parts(company: Company) -> None:
+def test_a_delta_has_the_context_of_its_parts(company: Company) -> None:
     gone = agent(company, "A")
     link = company.get(AGENTS, headers=TRACK).json()["@odata.deltaLink"]
     company.request("DELETE", f"{AGENTS}({gone['id']})", headers={"If-Match": "*"})
@@ -75,7 +75,9 @@ def test_a_delta_names_its_parts(company: Company) -> None:
     assert body["value"] == [removed]
 
 
-def test_what_is_created_and_deleted_in_between_is_at_most_removed(company: Company) -> None:
+def test_a_record_created_and_deleted_in_between_is_at_most_reported_as_removed(
+    company: Company,
+) -> None:
     mirror = Mirror(company, AGENTS)
     brief = agent(company, "A")
     company.request("DELETE", f"{AGENTS}({brief['id']})", headers={"If-Match": "*"})
@@ -85,7 +87,7 @@ def test_what_is_created_and_deleted_in_between_is_at_most_removed(company: Comp
     assert mirror.held == {}
 
 
-def test_a_record_that_leaves_the_filter_is_removed_and_one_that_enters_it_is_told(
+def test_a_record_that_leaves_the_filter_is_removed_and_one_that_enters_is_reported(
     company: Company,
 ) -> None:
     leaving, entering = agent(company, "A", "in"), agent(company, "B", "out")
@@ -102,7 +104,7 @@ def test_a_record_that_leaves_the_filter_is_removed_and_one_that_enters_it_is_to
 
 
 @pytest.mark.parametrize("page_size", [1, 2, 3, 7])
-def test_a_delta_comes_in_pages(page_size: int, company: Company) -> None:
+def test_a_delta_has_pages(page_size: int, company: Company) -> None:
     agents = [agent(company, f"{number}") for number in range(7)]
     mirror = Mirror(company, AGENTS, page_size=page_size)
     assert len(mirror.told) == 7
@@ -115,7 +117,7 @@ def test_a_delta_comes_in_pages(page_size: int, company: Company) -> None:
     assert mirror.held == actual(company)
 
 
-def test_what_changes_while_it_is_read_is_told_once(company: Company) -> None:
+def test_changes_during_the_first_read_are_reported_once(company: Company) -> None:
     agents = sorted((agent(company, f"{number}") for number in range(4)), key=lambda a: a["id"])
     first = company.get(AGENTS, headers={"Prefer": "odata.track-changes,odata.maxpagesize=2"})
     company.patch(f"{AGENTS}({agents[3]['id']})", {"name": "meanwhile"}, "*")
@@ -129,7 +131,7 @@ def test_what_changes_while_it_is_read_is_told_once(company: Company) -> None:
     assert [each["id"] for each in changed] == [agents[3]["id"], created["id"]]
 
 
-def test_what_changes_while_a_delta_is_read_is_left_to_the_next(company: Company) -> None:
+def test_changes_during_a_delta_are_left_to_the_next(company: Company) -> None:
     first, second = agent(company, "A"), agent(company, "B")
     link = company.get(AGENTS, headers=TRACK).json()["@odata.deltaLink"]
     for each in (first, second):
@@ -144,7 +146,9 @@ def test_what_changes_while_a_delta_is_read_is_left_to_the_next(company: Company
     assert told == [[first["id"]], [], [second["id"]]]
 
 
-def test_other_sets_and_companies_are_not_told_of(service: Service, company: Company) -> None:
+def test_changes_of_other_sets_and_companies_are_not_reported(
+    service: Service, company: Company
+) -> None:
     other = service.new_company()
     mirror = Mirror(company, AGENTS)
     agent(other, "A")
@@ -156,7 +160,7 @@ def test_other_sets_and_companies_are_not_told_of(service: Service, company: Com
 
 
 @pytest.mark.parametrize("resource", READ_ONLY)
-def test_what_is_loaded_is_told_of(resource: str, company: Company, stocked: Company) -> None:
+def test_loaded_records_are_reported(resource: str, company: Company, stocked: Company) -> None:
     link = company.get(resource, headers=TRACK).json()["@odata.deltaLink"]
     sample = {
         name: value
@@ -179,9 +183,7 @@ def test_what_is_loaded_is_told_of(resource: str, company: Company, stocked: Com
         ("filteredItemAttributesExt", "$filter=attributeName1 eq 'x'"),
     ],
 )
-def test_what_cannot_be_tracked_does_not_claim_to_be(
-    path: str, query: str, company: Company
-) -> None:
+def test_untracked_collections_have_no_delta_link(path: str, query: str, company: Company) -> None:
     answer = company.get(path, query, TRACK)
 
     assert "preference-applied" not in answer.headers
@@ -230,7 +232,7 @@ CHANGES = st.lists(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(changes=CHANGES, page_size=st.integers(1, 4))
-def test_who_follows_holds_what_is_there(
+def test_a_client_that_follows_deltas_has_the_current_records(
     changes: list[tuple[str, int]], page_size: int, service: Service
 ) -> None:
     company = service.new_company()

@@ -1,4 +1,4 @@
-"""`$expand`: related records stand within a record, as they would by themselves."""
+"""`$expand`: related records are within a record, as in a list of their own."""
 
 from collections.abc import Iterable
 
@@ -68,7 +68,7 @@ def entries(of: object) -> list[object]:
     return [each["entryNo"] for each in of]
 
 
-def test_related_records_stand_whole_within_a_record(shop: Company) -> None:
+def test_related_records_are_complete_within_a_record(shop: Company) -> None:
     items = listed(shop, "itemsExt", "$expand=prices&$orderby=number")
 
     by_number = {item["number"]: item for item in items}
@@ -81,7 +81,7 @@ def test_related_records_stand_whole_within_a_record(shop: Company) -> None:
     assert {name: value for name, value in alone.items() if name != "@odata.context"} == prices[0]
 
 
-def test_one_record_is_expanded_as_a_list_is(shop: Company) -> None:
+def test_a_single_record_is_expanded_like_a_list(shop: Company) -> None:
     one = shop.get(f"itemsExt({ITEMS['I1']})", "$expand=prices,translations").json()
     many = listed(shop, "itemsExt", "$filter=number eq 'I1'&$expand=prices,translations")
 
@@ -89,7 +89,7 @@ def test_one_record_is_expanded_as_a_list_is(shop: Company) -> None:
     assert [one] == many
 
 
-def test_a_related_record_stands_as_an_object_or_null(shop: Company) -> None:
+def test_a_single_related_record_is_an_object_or_null(shop: Company) -> None:
     people = listed(shop, "contactsExt", "$expand=company&$orderby=displayName")
 
     shown = {
@@ -116,7 +116,7 @@ def test_a_related_record_stands_as_an_object_or_null(shop: Company) -> None:
         ("filter=contains(assetNumber,'I2');orderby=entryNo;top=1", [20]),
     ],
 )
-def test_nested_options_choose_among_the_related(
+def test_nested_options_select_related_records(
     options: str, found: list[int], shop: Company
 ) -> None:
     items = listed(shop, "itemsExt", {"$filter": "number eq 'I2'", "$expand": f"prices({options})"})
@@ -124,7 +124,7 @@ def test_nested_options_choose_among_the_related(
     assert entries(items[0]["prices"]) == found
 
 
-def test_nested_options_take_the_aliases_of_the_request(shop: Company) -> None:
+def test_nested_options_use_the_aliases_of_the_request(shop: Company) -> None:
     expand = {"$expand": "prices($filter=unitPrice gt @least;$orderby=@by desc)"}
     values = {"@least": "@low add 1", "@low": "2", "@by": "unitPrice"}
 
@@ -133,14 +133,14 @@ def test_nested_options_take_the_aliases_of_the_request(shop: Company) -> None:
     assert entries(items[0]["prices"]) == [25, 24]
 
 
-def test_top_and_skip_count_for_each_record(shop: Company) -> None:
+def test_top_and_skip_apply_to_each_record(shop: Company) -> None:
     items = listed(shop, "itemsExt", "$orderby=number&$expand=prices($skip=1;$top=1)")
 
     found = {item["number"]: entries(item["prices"]) for item in items}
     assert found == {"I0": [], "I1": [11], "I2": [21], "blank": []}
 
 
-def test_select_within_expand_and_beside_it(shop: Company) -> None:
+def test_select_applies_within_expand_and_outside_it(shop: Company) -> None:
     query = "$filter=number eq 'I1'&$select=number&$expand=prices($select=entryNo,unitPrice;$top=1)"
     answer = shop.get("itemsExt", query).json()
 
@@ -150,7 +150,7 @@ def test_select_within_expand_and_beside_it(shop: Company) -> None:
     assert without_control(item["prices"][0]) == {"entryNo": 10, "unitPrice": 0}
 
 
-def test_a_count_stands_beside_the_related(shop: Company) -> None:
+def test_a_count_is_beside_the_related_records(shop: Company) -> None:
     query = "$orderby=number&$expand=prices($count=true;$filter=unitPrice gt 0;$top=1)"
     items = listed(shop, "itemsExt", query)
 
@@ -158,7 +158,7 @@ def test_a_count_stands_beside_the_related(shop: Company) -> None:
     assert [entries(item["prices"]) for item in items] == [[], [11], [21], []]
 
 
-def test_a_count_stands_alone(shop: Company) -> None:
+def test_a_count_alone_replaces_the_related_records(shop: Company) -> None:
     items = listed(
         shop, "itemsExt", "$orderby=number&$expand=prices/$count($filter=unitPrice gt 0)"
     )
@@ -167,7 +167,7 @@ def test_a_count_stands_alone(shop: Company) -> None:
     assert "prices" not in items[1]
 
 
-def test_references_stand_for_the_related(shop: Company) -> None:
+def test_references_replace_the_related_records(shop: Company) -> None:
     items = listed(shop, "itemsExt", "$filter=number eq 'I1'&$expand=prices/$ref($top=1)")
 
     assert items[0]["prices"] == [{"@odata.id": f"{shop.root}/salesPricesExt(10)"}]
@@ -188,14 +188,14 @@ def test_expansions_nest(shop: Company) -> None:
     assert all(without_control(each["company"]) == {"number": "F"} for each in firm["people"])
 
 
-def test_levels_expand_the_same_again(shop: Company) -> None:
+def test_levels_repeat_the_same_expansion(shop: Company) -> None:
     ann = shop.get(f"contactsExt({ANN})", "$expand=company($levels=2)").json()
 
     assert ann["company"]["number"] == "F"
     assert ann["company"]["company"] is None
 
 
-def test_more_than_fit_are_behind_a_link(service: Service, shop: Company) -> None:
+def test_a_link_leads_to_records_that_do_not_fit(service: Service, shop: Company) -> None:
     company = service.new_company()
     company.load("itemsExt", {"number": "big"})
     company.load(
@@ -300,7 +300,7 @@ def test_many_records_are_expanded(service: Service) -> None:
         ("prices($orderby=$it/number)", "BadRequest_MethodNotImplemented"),
     ],
 )
-def test_what_cannot_be_expanded_is_refused(expand: str, code: str, shop: Company) -> None:
+def test_an_invalid_expand_is_refused(expand: str, code: str, shop: Company) -> None:
     for path in ("itemsExt", f"itemsExt({ITEMS['I1']})"):
         refusal(shop.get(path, {"$expand": expand}), code, "$expand")
 
@@ -316,9 +316,7 @@ def test_what_cannot_be_expanded_is_refused(expand: str, code: str, shop: Compan
         "company($expand=people($expand=company($expand=people($expand=company($expand=people)))))",
     ],
 )
-def test_what_does_not_fit_one_record_or_nests_too_deeply_is_400(
-    expand: str, shop: Company
-) -> None:
+def test_options_of_a_single_record_and_deep_nesting_are_400(expand: str, shop: Company) -> None:
     refusal(shop.get("contactsExt", {"$expand": expand}), "BadRequest_InvalidRequestUrl", "$expand")
 
 
@@ -333,7 +331,7 @@ def test_a_fault_in_a_nested_option_has_its_column(shop: Company) -> None:
     assert "Did you mean unitPrice?" in error.message
 
 
-def test_levels_of_a_star_expand_everything_again(shop: Company) -> None:
+def test_levels_of_a_star_repeat_all_expansions(shop: Company) -> None:
     firm = shop.get(f"contactsExt({FIRM})", "$expand=*($levels=2)").json()
 
     ann = next(each for each in firm["people"] if each["number"] == "A")
@@ -342,7 +340,7 @@ def test_levels_of_a_star_expand_everything_again(shop: Company) -> None:
     assert firm["company"] is None
 
 
-def test_most_levels_are_those_that_are_left(shop: Company) -> None:
+def test_max_levels_are_the_remaining_ones(shop: Company) -> None:
     query = "$expand=company($select=number;$expand=people($levels=max;$select=number))"
     ann = shop.get(f"contactsExt({ANN})", query).json()
 

@@ -1,4 +1,4 @@
-"""`$expand` of companies: each company's records are the list of the set that it contains."""
+"""`$expand` of companies: each company has the lists of its sets."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ FIRM = "0f000000-0000-4000-8000-000000000001"
 
 @dataclass(frozen=True)
 class Group:
-    """Three companies, and a client whose token reaches them alone."""
+    """Three companies, and a client whose token reaches only these."""
 
     client: Client
     companies: tuple[Company, ...]
@@ -59,7 +59,7 @@ def group(service: Service) -> Group:
 
 
 def listed(client: Client, query: str) -> list[dict[str, object]]:
-    """Companies by their names, as an answer has them."""
+    """The companies of a response by name."""
     answer = client.get("companies", f"$orderby=name&{query}")
     assert answer.status_code == 200, answer.text
     found: list[dict[str, object]] = answer.json()["value"]
@@ -79,15 +79,15 @@ def test_each_company_has_its_own_records(group: Group) -> None:
     assert not any("contactsExt@odata.nextLink" in each for each in found)
 
 
-def test_records_are_those_of_the_companys_own_list(group: Group) -> None:
-    """Fields, order and tags: a tag that is read so guards an update."""
+def test_records_equal_those_of_the_companys_own_list(group: Group) -> None:
+    """Fields, order and tags; an update accepts such a tag."""
     found = listed(group.client, "$expand=contactsExt")
 
     for company, each in zip(group.companies, found, strict=True):
         assert each["contactsExt"] == company.listed("contactsExt")
 
 
-def test_one_company_is_expanded_as_a_list_is(group: Group) -> None:
+def test_a_single_company_is_expanded_like_a_list(group: Group) -> None:
     expand = "$expand=contactsExt($select=number;$count=true),itemsExt/$count"
     one = group.client.get(f"companies({group.companies[0].id})", expand).json()
     many = group.client.get("companies", f"$orderby=name&{expand}").json()
@@ -112,7 +112,7 @@ def test_one_company_is_expanded_as_a_list_is(group: Group) -> None:
         ("$levels=2;$filter=number eq 'S'", [[], ["S"]]),
     ],
 )
-def test_nested_options_are_those_of_a_list(
+def test_nested_options_work_as_in_a_list(
     options: str, found: list[list[str]], group: Group
 ) -> None:
     query = {"$expand": f"contactsExt({options})", "@number": "'P3'"}
@@ -122,7 +122,7 @@ def test_nested_options_are_those_of_a_list(
     assert [numbers(each["contactsExt"]) for each in companies] == [*found, []]
 
 
-def test_counts_stand_beside_and_alone(group: Group) -> None:
+def test_counts_are_beside_records_or_alone(group: Group) -> None:
     query = "$expand=contactsExt($count=true;$top=1;$orderby=number),itemsExt/$count"
     found = listed(group.client, query)
 
@@ -133,7 +133,7 @@ def test_counts_stand_beside_and_alone(group: Group) -> None:
     assert [each["contactsExt@odata.count"] for each in listed(group.client, people)] == [6, 0, 0]
 
 
-def test_references_stand_for_the_records(group: Group) -> None:
+def test_references_replace_the_records(group: Group) -> None:
     found = listed(group.client, "$expand=contactsExt/$ref($filter=number in ('F','S'))")
 
     first, second = group.companies[:2]
@@ -152,7 +152,7 @@ def test_a_star_expands_every_set(group: Group) -> None:
     assert lists["campaignsExt"] == []
 
 
-def test_related_records_nest_within(group: Group) -> None:
+def test_related_records_are_nested(group: Group) -> None:
     query = (
         "$expand=contactsExt($filter=number in ('F','S');$select=number;"
         "$expand=people($select=number;$orderby=number;$top=2),company($select=number)),"
@@ -175,7 +175,7 @@ def records(of: object) -> list[dict[str, object]]:
     return of
 
 
-def test_the_filter_properties_of_operation_9_are_taken(group: Group) -> None:
+def test_the_filter_properties_of_operation_9_are_allowed(group: Group) -> None:
     pairs = "attributeName1 eq 'Color' and attributeValue1 eq 'red'"
     found = listed(group.client, f"$expand=filteredItemAttributesExt($filter={pairs})")
 
@@ -184,7 +184,7 @@ def test_the_filter_properties_of_operation_9_are_taken(group: Group) -> None:
     ] == [["LAMP"], [], []]
 
 
-def test_the_links_of_a_company_lead_over_all_of_its_records(service: Service) -> None:
+def test_the_links_of_a_company_lead_to_all_of_its_records(service: Service) -> None:
     company = service.new_company()
     count = 2_345
     company.load(
@@ -237,7 +237,7 @@ def test_pages_of_companies_are_expanded_on_every_page(group: Group) -> None:
     assert found == {"C": [], "B": ["S"], "A": ["F", "P0"]}
 
 
-def test_apply_and_select_go_with_it(group: Group) -> None:
+def test_apply_and_select_can_be_combined_with_expand(group: Group) -> None:
     query = "$apply=filter(name ne 'C')&$select=name,contactsExt&$expand=contactsExt/$count"
 
     found = listed(group.client, query)
@@ -251,7 +251,7 @@ def test_apply_and_select_go_with_it(group: Group) -> None:
     ]
 
 
-def test_a_token_sees_the_records_of_its_companies_alone(group: Group, service: Service) -> None:
+def test_a_token_reads_only_records_of_its_companies(group: Group, service: Service) -> None:
     one = service.client.using(service.tokens.issue(companies=[group.companies[1].id]))
 
     [found] = listed(one, "$expand=contactsExt,itemsExt")
@@ -261,7 +261,7 @@ def test_a_token_sees_the_records_of_its_companies_alone(group: Group, service: 
     refusal(hidden, "Internal_CompanyNotFound")
 
 
-def test_the_scope_is_that_of_reading(group: Group, service: Service) -> None:
+def test_the_scope_is_records_read(group: Group, service: Service) -> None:
     company = group.companies[1]
     for scope, status in ((Scope.RECORDS_READ, 200), (Scope.RECORDS_WRITE, 403)):
         client = service.client.using(service.tokens.issue([scope], [company.id]))
@@ -285,7 +285,7 @@ def test_formats_are_those_of_the_request(group: Group) -> None:
     assert firm["people@odata.navigationLink"] == f"{first.root}/contactsExt({FIRM})/people"
 
 
-def test_a_batch_and_reads_that_may_be_old_expand_too(group: Group) -> None:
+def test_batches_and_replica_reads_expand_too(group: Group) -> None:
     first = group.companies[0]
     urls = ["companies?$orderby=name&$expand=contactsExt/$count", f"companies({first.id})"]
     urls[1] += "?$expand=itemsExt/$count"
@@ -329,9 +329,7 @@ def test_a_batch_and_reads_that_may_be_old_expand_too(group: Group) -> None:
         ("$expand=contactsExt($filter=$it/name eq 'A')", "$it within $expand"),
     ],
 )
-def test_what_would_reach_across_companies_is_501_by_name(
-    query: str, said: str, group: Group
-) -> None:
+def test_paths_across_companies_are_501(query: str, said: str, group: Group) -> None:
     error = refusal(group.client.get("companies", query), "BadRequest_MethodNotImplemented")
 
     assert said in error.message
@@ -351,7 +349,7 @@ def test_what_would_reach_across_companies_is_501_by_name(
         ("contactsExt($expand=" + "people($expand=" * 4 + "people" + ")" * 5, "limit of 5 levels"),
     ],
 )
-def test_what_cannot_be_expanded_is_400(expand: str, said: str, group: Group) -> None:
+def test_an_invalid_expand_is_400(expand: str, said: str, group: Group) -> None:
     for path in ("companies", f"companies({group.companies[0].id})"):
         answer = group.client.get(path, encoded({"$expand": expand}))
         error = refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
@@ -361,20 +359,20 @@ def test_what_cannot_be_expanded_is_400(expand: str, said: str, group: Group) ->
 @pytest.mark.parametrize(
     "option", ["$compute=name as contactsExt", "$apply=compute(1 as itemsExt)"]
 )
-def test_what_is_computed_has_the_name_of_no_set(option: str, group: Group) -> None:
+def test_a_computed_property_cannot_have_the_name_of_a_set(option: str, group: Group) -> None:
     answer = group.client.get("companies", f"{option}&$expand=contactsExt,itemsExt")
 
     assert "Choose another" in refusal(answer, "BadRequest_InvalidRequestUrl").message
 
 
-def test_a_company_is_no_place_to_expand_other_sets_from(group: Group) -> None:
-    """Sets that a company contains are no relations of its records."""
+def test_records_of_a_company_do_not_expand_other_sets(group: Group) -> None:
+    """The sets of a company are not navigation properties of its records."""
     answer = group.companies[0].get("contactsExt", "$expand=itemsExt")
     refusal(answer, "BadRequest_InvalidRequestUrl", "$expand")
 
 
 def test_a_record_that_cannot_be_computed_is_refused(service: Service) -> None:
-    """While nothing has been sent; later the page ends, and its link tells why."""
+    """If nothing has been sent yet; otherwise the page ends and its link gets the error."""
     good, bad = service.new_company("A good one"), service.new_company("B bad one")
     good.load("salesPricesExt", {"entryNo": 1, "quantity": 1})
     bad.load("salesPricesExt", {"entryNo": 1, "quantity": 0})

@@ -1,4 +1,4 @@
-"""`$expand` of companies is bounded: in statements, in records, and in what is held at a time."""
+"""`$expand` of companies has limits: of statements, of records, and of memory."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -38,12 +38,12 @@ def key(number: int) -> str:
 
 
 def over(companies: list[Company], service: Service) -> Client:
-    """A client whose token reaches some companies alone."""
+    """A client whose token reaches only some companies."""
     return service.client.using(service.tokens.issue(companies=[each.id for each in companies]))
 
 
 def reads(client: Client, expand: str) -> int:
-    """How many statements read what companies contain, for an answer."""
+    """The number of statements that read records of companies for a response."""
     query = f"$expand={expand}"
     # first it is found out what takes long, then the connections for that are opened
     for _ in range(2):
@@ -65,7 +65,7 @@ def reads(client: Client, expand: str) -> int:
         ("itemsExt($expand=prices,translations)", 3),
     ],
 )
-def test_each_company_takes_a_statement_for_each_item(
+def test_each_item_of_each_company_takes_one_statement(
     expand: str, each_company: int, service: Service
 ) -> None:
     companies = [service.new_company() for _ in range(3)]
@@ -77,8 +77,8 @@ def test_each_company_takes_a_statement_for_each_item(
         assert reads(over(some, service), expand) == each_company * len(some)
 
 
-def test_a_page_of_companies_ends_when_it_holds_enough(roomy: Service) -> None:
-    """The rest is on the next page, with nothing twice and nothing left out."""
+def test_a_page_of_companies_ends_after_enough_records(roomy: Service) -> None:
+    """The next page has the rest, without repeating or skipping a record."""
     companies = [roomy.new_company(f"{number}") for number in range(4)]
     for company in companies[:3]:
         company.load("shippingAgentsExt", *({"code": f"{n:05}"} for n in range(MANY)))
@@ -97,7 +97,7 @@ def test_a_page_of_companies_ends_when_it_holds_enough(roomy: Service) -> None:
     assert sum(map(len, held[:2])) < ROWS < sum(map(len, held))
 
 
-def test_long_records_are_cut_into_pages_by_their_size(service: Service) -> None:
+def test_lists_of_long_records_end_by_their_size(service: Service) -> None:
     count = 3 * BYTES // LONG
     companies = [service.new_company(f"{number}") for number in range(3)]
     text = b64encode(bytes(LONG * 3 // 4)).decode()
@@ -132,7 +132,7 @@ def test_long_records_are_cut_into_pages_by_their_size(service: Service) -> None
 def test_all_sets_with_all_their_relations_are_expanded_at_once(
     service: Service, roomy: Service
 ) -> None:
-    """As deep as the limit allows; where that is more items than are allowed, it is refused."""
+    """To the depth limit; refused if that is more items than allowed."""
     companies = [stock(service.new_company()) for _ in range(2)]
     items = [deep(each, service.settings.expand_depth) for each in MODEL.per_company]
     wide = ",".join(items)
@@ -146,7 +146,7 @@ def test_all_sets_with_all_their_relations_are_expanded_at_once(
     assert f"limit of {FEW} items" in error.message
 
 
-def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Service) -> None:
+def test_a_star_counts_as_all_of_its_items(service: Service, roomy: Service) -> None:
     star = f"*($levels={service.settings.expand_depth})"
     company = stock(service.new_company())
 
@@ -160,7 +160,7 @@ def test_a_star_counts_as_all_that_it_stands_for(service: Service, roomy: Servic
 
 
 def deep(target: EntitySet, depth: int, name: str = "") -> str:
-    """An item of `$expand` with all relations of its records, and theirs, to some depth."""
+    """An item of `$expand` with all navigation properties of its records, nested to a depth."""
     relations = target.type.navigation if depth > 1 else ()
     inner = [deep(MODEL.by_name[each.target], depth - 1, each.name) for each in relations]
     return (

@@ -1,4 +1,4 @@
-"""Related records are read by one statement for all records of a page, not by one for each."""
+"""One statement reads the related records of all records of a page."""
 
 import pytest
 
@@ -52,7 +52,7 @@ def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
-    """How many statements read records for an answer."""
+    """The number of statements that read records for a response."""
     query = encoded(options)
     # first it is found out what takes long, then the connections for that are opened
     for _ in range(2):
@@ -76,7 +76,7 @@ def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
         ("contactsExt", "company($expand=people($expand=company))", 3),
     ],
 )
-def test_many_records_take_no_more_statements_than_a_few(
+def test_many_records_take_as_many_statements_as_a_few(
     path: str, expand: str, added: int, shop: Company
 ) -> None:
     for top in (2, MANY):

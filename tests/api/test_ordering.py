@@ -9,7 +9,7 @@ from support.samples import SAMPLES
 from support.service import Service
 
 NAMES = ["", " ", "A", "B", "Z", "a", "b", "z", "Ä", "ß", "é", "\u0627", "中", "文", "\uffee", "😀"]
-"""In the order of their code points, which is neither an alphabet's nor that of UTF-16."""
+"""Texts by code point, an order that differs from alphabets and from UTF-16."""
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_records_are_sorted_by_a_property_and_ties_by_key(
     assert len(found) == 12
 
 
-def test_several_properties_sort_one_after_another(prices: Company) -> None:
+def test_later_properties_sort_ties_of_earlier_ones(prices: Company) -> None:
     order = "assetNumber desc, quantity ,entryNo desc"
 
     found = prices.listed("salesPricesExt", {"$orderby": order})
@@ -57,7 +57,7 @@ def test_several_properties_sort_one_after_another(prices: Company) -> None:
     assert found == expected
 
 
-def test_a_property_that_comes_again_sorts_nothing(prices: Company) -> None:
+def test_a_repeated_property_has_no_effect(prices: Company) -> None:
     once = prices.listed("salesPricesExt", {"$orderby": "quantity"})
 
     assert prices.listed("salesPricesExt", {"$orderby": "quantity,quantity desc"}) == once
@@ -127,12 +127,12 @@ def test_times_and_guids_are_sorted(name: str, ordered: list[str], company: Comp
         ("$it", "BadRequest_InvalidRequestUrl"),
     ],
 )
-def test_an_order_that_cannot_be_is_refused(order: str, code: str, stocked: Company) -> None:
+def test_an_invalid_order_is_refused(order: str, code: str, stocked: Company) -> None:
     refusal(stocked.get("shippingAgentsExt", {"$orderby": order}), code, "$orderby")
 
 
-def test_what_sorts_is_bounded(stocked: Company) -> None:
-    """32 keys, and texts of 64,000 characters in all: the next page seeks behind all of them."""
+def test_the_keys_of_an_order_are_limited(stocked: Company) -> None:
+    """32 keys, and 64,000 characters of text in all: the skip token has all of them."""
     keys = [f"entryNo add {number}" for number in range(33)]
     long = "assetNumber"
     for _ in range(16):
@@ -147,7 +147,7 @@ def test_what_sorts_is_bounded(stocked: Company) -> None:
         refusal(stocked.get("salesPricesExt", order), "BadRequest_MethodNotImplemented")
 
 
-def test_a_secret_sorts_nothing(stocked: Company) -> None:
+def test_a_secret_cannot_be_sorted_by(stocked: Company) -> None:
     answer = stocked.get("contactsExt", {"$orderby": "onlinePassword"})
 
     refusal(answer, "BadRequest_InvalidRequestUrl", "$orderby")

@@ -1,4 +1,4 @@
-"""Pages: every record once, whatever happens between two of them."""
+"""Pages have every record once, whatever is written between two of them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def _agent(number: int, code: str = "A{:02}") -> dict[str, str]:
 
 
 def pages(company: Company, query: Query = "", size: int = 5) -> Iterator[list[Record]]:
-    """The pages of the agents, each read when it is asked for."""
+    """The pages of the agents, each read on demand."""
     headers = {"Prefer": f"odata.maxpagesize={size}"}
     read = page(company.get("shippingAgentsExt", query, headers))
     while read.next_link is not None:
@@ -47,31 +47,31 @@ ALL = [f"A{number:02}" for number in range(COUNT)]
 
 @pytest.mark.parametrize("size", [1, 5, 22, 23, 24, 25])
 @pytest.mark.parametrize("order", ["code", "code desc", "name,code", "name desc,code", "name desc"])
-def test_pages_hold_every_record_once(size: int, order: str, agents: Company) -> None:
+def test_pages_have_every_record_once(size: int, order: str, agents: Company) -> None:
     whole = [str(each["code"]) for each in agents.listed("shippingAgentsExt", {"$orderby": order})]
 
     assert codes(pages(agents, {"$orderby": order}, size)) == whole
     assert sorted(whole) == ALL
 
 
-def test_pages_are_ordered_by_key_where_nothing_else_is_asked(agents: Company) -> None:
+def test_pages_are_sorted_by_key_by_default(agents: Company) -> None:
     ids = [str(each["id"]) for records in pages(agents) for each in records]
 
     assert ids == sorted(ids)
     assert len(ids) == COUNT
 
 
-def test_pages_of_a_filter_hold_what_it_matches(agents: Company) -> None:
+def test_pages_of_a_filter_have_all_matching_records(agents: Company) -> None:
     query = {"$filter": "name eq 'name 1'", "$orderby": "code desc"}
 
     assert codes(pages(agents, query, 2)) == ALL[1::3][::-1]
 
 
 @pytest.mark.parametrize("order", ["code", "name,code desc"])
-def test_records_that_come_and_go_between_pages_disturb_nothing(
+def test_records_created_or_deleted_between_pages_do_not_affect_the_others(
     order: str, agents: Company
 ) -> None:
-    """Records that stay are read once each; those that come before or behind do no harm."""
+    """Existing records are read once each; new ones sort before and after the page."""
     read = pages(agents, {"$orderby": order}, 4)
     found = [str(each["code"]) for each in next(read)]
     for number in range(COUNT):
@@ -86,8 +86,10 @@ def test_records_that_come_and_go_between_pages_disturb_nothing(
     assert len(found) == len(set(found))
 
 
-def test_a_record_that_moves_is_read_once_at_most_where_it_was(agents: Company) -> None:
-    """A record at which a page ended may be renamed: the next goes on behind its old place."""
+def test_a_record_renamed_between_pages_is_not_read_again_at_its_old_position(
+    agents: Company,
+) -> None:
+    """The next page starts after the old name of a record at which a page ended."""
     read = pages(agents, {"$orderby": "code"}, 5)
     first = next(read)
     last = first[-1]
@@ -99,7 +101,7 @@ def test_a_record_that_moves_is_read_once_at_most_where_it_was(agents: Company) 
 
 
 @pytest.mark.parametrize("top", [0, 1, 4, 5, 6, 10, 22, 23, 24, 10**30])
-def test_top_bounds_all_pages_together(top: int, agents: Company) -> None:
+def test_top_limits_all_pages_together(top: int, agents: Company) -> None:
     found = codes(pages(agents, {"$orderby": "code", "$top": top}))
 
     assert found == ALL[:top]
@@ -119,7 +121,7 @@ def test_top_ends_without_a_link(agents: Company) -> None:
     assert answer.next_link is None
 
 
-def test_count_counts_all_that_match_on_every_page(agents: Company) -> None:
+def test_count_is_the_number_of_all_matches_on_every_page(agents: Company) -> None:
     headers = {"Prefer": "maxpagesize=3"}
     query: Query = {"$count": "true", "$filter": "name eq 'name 1'", "$top": 5}
     first = page(agents.get("shippingAgentsExt", query, headers))
@@ -130,12 +132,12 @@ def test_count_counts_all_that_match_on_every_page(agents: Company) -> None:
     assert (len(first.value), len(second.value)) == (3, 2)
 
 
-def test_count_false_counts_nothing(agents: Company) -> None:
+def test_count_false_has_no_count(agents: Company) -> None:
     assert page(agents.get("shippingAgentsExt", {"$count": "false"})).count is None
 
 
-def test_a_link_keeps_what_was_asked(agents: Company) -> None:
-    """The link is whole: filter, order and custom options are in it, whatever their encoding."""
+def test_a_link_has_all_options_of_the_request(agents: Company) -> None:
+    """Filter, order and custom options are in the link, whatever their encoding."""
     query = encoded({"$orderby": "name desc", "$filter": "name ne 'a&b=c+d%é'", "custom": "ü"})
     headers = {"Prefer": "maxpagesize=20"}
     first = page(agents.get("shippingAgentsExt", query, headers))
@@ -159,7 +161,7 @@ def test_a_link_keeps_what_was_asked(agents: Company) -> None:
         ("", COUNT),
     ],
 )
-def test_a_preferred_page_size_is_honoured_or_ignored(
+def test_a_preferred_page_size_is_applied_or_ignored(
     prefer: str, size: int, agents: Company
 ) -> None:
     answer = agents.get("shippingAgentsExt", headers={"Prefer": prefer})
@@ -170,7 +172,7 @@ def test_a_preferred_page_size_is_honoured_or_ignored(
         assert answer.headers["preference-applied"] == f"{name}=7"
 
 
-def test_pages_hold_1000_records_by_default_and_up_to_20000(company: Company) -> None:
+def test_pages_have_1000_records_by_default_and_up_to_20000(company: Company) -> None:
     company.load("shippingAgentsExt", *({"code": f"{n}"} for n in range(20_002)))
 
     plain = page(company.get("shippingAgentsExt"))
@@ -231,7 +233,7 @@ def test_an_empty_collection_is_a_page_without_records(company: Company) -> None
     assert (answer.value, answer.count, answer.next_link) == ([], 0, None)
 
 
-def test_a_page_shows_what_was_written_before_it(company: Company) -> None:
+def test_a_page_has_records_written_before_it(company: Company) -> None:
     created = record(company.post("shippingAgentsExt", {"code": "NEW"}), 201)
 
     assert [each["id"] for each in company.listed("shippingAgentsExt")] == [created["id"]]
@@ -248,7 +250,7 @@ def test_a_forged_token_is_400(earlier: int, value: str | int, agents: Company) 
     refusal(answer, "BadRequest_InvalidRequestUrl", "$skiptoken")
 
 
-def test_a_link_is_followed_however_long_the_values_that_it_carries(company: Company) -> None:
+def test_a_link_with_long_values_can_be_followed(company: Company) -> None:
     company.load(
         "shippingAgentsExt",
         *({"code": f"{number}", "name": chr(0x1F600 + number) * 4_000} for number in range(3)),
@@ -259,7 +261,7 @@ def test_a_link_is_followed_however_long_the_values_that_it_carries(company: Com
     assert [each["code"] for each in read] == ["0", "1", "2"]
 
 
-def test_the_size_that_is_applied_is_told_though_the_page_is_shorter(agents: Company) -> None:
+def test_the_applied_page_size_is_reported_for_a_shorter_page(agents: Company) -> None:
     answer = agents.get("shippingAgentsExt", "$top=3", {"Prefer": "odata.maxpagesize=10"})
 
     assert answer.headers["preference-applied"] == "odata.maxpagesize=10"
@@ -267,10 +269,10 @@ def test_the_size_that_is_applied_is_told_though_the_page_is_shorter(agents: Com
 
 
 @ON_SQLITE
-def test_a_page_that_turns_slow_ends_early_with_a_link_to_the_rest(
+def test_a_page_that_becomes_slow_ends_early_with_a_link_to_the_rest(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
-    """Its status has gone out by then; nothing is lost, and the next request is told why.
+    """Its status has been sent by then. No record is lost, and the next request gets the error.
 
     SQLite reads in slices, and the first ones take no long time; PostgreSQL refuses at once.
     """
@@ -296,7 +298,7 @@ def test_a_page_that_turns_slow_ends_early_with_a_link_to_the_rest(
 
 
 def test_a_large_page_that_is_sorted_by_no_index_is_whole(company: Company) -> None:
-    """It is fetched in portions, each behind the one before."""
+    """The store fetches it in portions, each after the keyset of the one before."""
     names = {f"{number:04}": f"{number % 7}" for number in range(1_500)}
     company.load(
         "contactsExt",

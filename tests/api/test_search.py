@@ -26,7 +26,7 @@ def leave(_: Company, __: str) -> None:
 
 @pytest.fixture(params=[leave, Company.catch_up], ids=["unindexed", "indexed"])
 def indexing(request: pytest.FixtureRequest) -> Indexing:
-    """What is done about the index before a search, which must not tell the difference."""
+    """The state of the index before a search; the result does not depend on it."""
     done: Indexing = request.param
     return done
 
@@ -120,7 +120,7 @@ def test_a_term_is_not_found_across_two_properties(company: Company, indexing: I
 
 
 def test_every_text_property_of_every_kind_is_searched(stocked: Company) -> None:
-    """And no other: neither what is no text, nor the secret, nor what is encoded."""
+    """And no others: numbers, the secret and encoded texts are not."""
     for entity_set in MODEL.per_company:
         if entity_set.view is not None:
             continue
@@ -142,7 +142,7 @@ def test_secrets_are_not_found(stocked: Company, indexing: Indexing) -> None:
     assert stocked.listed("contactsExt", {"$search": "horse"}) == []
 
 
-def test_a_search_is_joined_with_the_other_options(company: Company, indexing: Indexing) -> None:
+def test_a_search_is_combined_with_the_other_options(company: Company, indexing: Indexing) -> None:
     agents = [{"code": f"{n:02}", "name": f"name {'xyz'[n % 3]} {n // 10}"} for n in range(40)]
     company.load("shippingAgentsExt", *agents)
     indexing(company, "shippingAgentsExt")
@@ -168,7 +168,7 @@ def test_a_search_is_joined_with_the_other_options(company: Company, indexing: I
     assert int(counted.text.lstrip("\ufeff")) == 10
 
 
-def test_a_long_result_comes_whole_in_order(company: Company, indexing: Indexing) -> None:
+def test_a_long_result_is_complete_and_sorted(company: Company, indexing: Indexing) -> None:
     company.load("shippingAgentsExt", *({"code": f"{n:04}", "name": "alike"} for n in range(700)))
     indexing(company, "shippingAgentsExt")
 
@@ -213,7 +213,7 @@ def test_a_view_is_searched_by_its_own_properties(company: Company, indexing: In
 
 
 def test_related_records_are_searched(company: Company, indexing: Indexing) -> None:
-    """Where navigation leads to many: within records, as a collection of its own, and counted."""
+    """Collections of related records: within records, by a path, and counted."""
     firm = {"number": "F1", "displayName": "Firm", "type": "Company", "companyNumber": ""}
     people = [
         {"number": f"P{at}", "displayName": name, "type": "Person", "companyNumber": "F1"}
@@ -235,7 +235,7 @@ def test_related_records_are_searched(company: Company, indexing: Indexing) -> N
     assert company.get(f"{path}/$count", {"$search": "ann hill"}).text.lstrip("\ufeff") == "1"
 
 
-def test_keys_of_numbers_are_found(company: Company, indexing: Indexing) -> None:
+def test_records_with_integer_keys_are_found(company: Company, indexing: Indexing) -> None:
     prices = [{"entryNo": number, "assetNumber": f"IT-{number}"} for number in (2, 10, 100)]
     company.load("salesPricesExt", *prices)
     indexing(company, "salesPricesExt")
@@ -270,8 +270,8 @@ def test_a_search_stays_within_its_company(service: Service, indexing: Indexing)
         assert found(company, "unit OR common", "unitsOfMeasureExt") == [f"common {number}"]
 
 
-def test_what_is_acknowledged_is_found_at_once(company: Company, indexing: Indexing) -> None:
-    """Whatever was written last: creates, updates, deletes, one after another."""
+def test_acknowledged_writes_are_found_at_once(company: Company, indexing: Indexing) -> None:
+    """Creates, updates and deletes, one after another."""
     name_agents(company, "first")
     indexing(company, "shippingAgentsExt")
     created = company.post("shippingAgentsExt", {"code": "new", "name": "second"})
@@ -295,8 +295,8 @@ def test_what_is_acknowledged_is_found_at_once(company: Company, indexing: Index
     assert (found(company, "fourth"), found(company, "fifth")) == ([], ["again"])
 
 
-def test_a_search_over_much_that_is_new_lets_the_index_catch_up(company: Company) -> None:
-    """In the background, and as far as the last change, also where other sets change more."""
+def test_a_search_over_many_new_records_lets_the_index_catch_up(company: Company) -> None:
+    """In the background, up to the last change, even if other sets change more."""
     company.load("unitsOfMeasureExt", *({"code": f"{number}"} for number in range(700)))
     name_agents(company, *(f"name {number}" for number in range(700)))
     assert company.search_lag("shippingAgentsExt") == 1400
@@ -308,7 +308,7 @@ def test_a_search_over_much_that_is_new_lets_the_index_catch_up(company: Company
     until(catches_up, "an index that has caught up")
 
 
-def test_few_changes_are_left_to_be_compared(company: Company) -> None:
+def test_a_few_changes_are_not_indexed(company: Company) -> None:
     name_agents(company, "one", "two")
 
     assert found(company, "one") == ["0"]
@@ -334,10 +334,10 @@ def test_the_index_is_still_there_after_a_restart(
         assert found(company, "behind") == ["x"]
 
 
-def test_another_declaration_of_a_kind_is_searched_by_itself(
+def test_a_changed_entity_type_is_searched_by_its_new_properties(
     fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
-    """An index that was made when other properties were searched is not relied on."""
+    """An index of other properties is not used."""
     hidden = replace(
         SPECIMEN,
         properties=tuple(
@@ -378,7 +378,7 @@ def test_another_declaration_of_a_kind_is_searched_by_itself(
         ("red;", []),
     ],
 )
-def test_and_or_and_not_are_words_where_they_join_nothing(
+def test_and_or_and_not_are_words_where_they_join_no_searches(
     text: str, codes: list[str], company: Company
 ) -> None:
     name_agents(company, "red and white", "blue or a;b", "red nothing and")
@@ -414,7 +414,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_phrase_is_nothing_but_text(text: str, company: Company, indexing: Indexing) -> None:
+def test_a_phrase_is_only_text(text: str, company: Company, indexing: Indexing) -> None:
     name_agents(company, f"1{text}2"[:4000], f"{text} abc"[:4000], "abc code name NEAR a b")
     indexing(company, "shippingAgentsExt")
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -449,13 +449,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("fault", REFUSED)
-def test_a_search_that_is_none_is_refused(fault: str, company: Company) -> None:
+def test_a_malformed_search_is_refused(fault: str, company: Company) -> None:
     answer = company.get("shippingAgentsExt", encoded({"$search": REFUSED[fault]}))
 
     refusal(answer, "BadRequest_InvalidRequestUrl", "$search")
 
 
-def test_large_searches_are_answered(company: Company, indexing: Indexing) -> None:
+def test_large_searches_get_a_response(company: Company, indexing: Indexing) -> None:
     name_agents(company, *(f"name {number:03}" for number in range(100)))
     indexing(company, "shippingAgentsExt")
     terms = [f'"name {number:03}"' for number in range(100)]
@@ -476,7 +476,7 @@ def test_a_search_of_a_single_record_is_refused(stocked: Company) -> None:
 
 
 def test_a_search_is_an_option_of_its_own_for_operation_7(stocked: Company) -> None:
-    """The single record does not stand beside `value` when more than a filter is asked."""
+    """The single record is not beside `value` if the request has more than a filter."""
     answer = stocked.get("salesPricesExt", {"$search": "item"})
 
     assert len(page(answer).value) == 1

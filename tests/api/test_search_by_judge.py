@@ -1,4 +1,4 @@
-"""A random search over random records finds what plain Python finds, whatever is indexed."""
+"""A random search over random records finds the same as plain Python, indexed or not."""
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ def check(company: Company, records: Records, searches: list[Search]) -> None:
     searches=st.lists(SEARCHES, min_size=3, max_size=8),
     indexes=st.tuples(st.booleans(), st.booleans()),
 )
-def test_a_search_finds_what_python_finds(
+def test_a_search_finds_the_same_as_python(
     specimen_service: Service,
     records: list[tuple[str, str]],
     changes: dict[int, str],
@@ -58,7 +58,7 @@ def test_a_search_finds_what_python_finds(
     searches: list[Search],
     indexes: tuple[bool, bool],
 ) -> None:
-    """Before and after records come, change and go, each time with an index or without."""
+    """Before and after creates, updates and deletes, each time with an index or without."""
     company = specimen_service.new_company()
     held = dict(enumerate(records))
     load(company, held)

@@ -1,4 +1,4 @@
-"""`$select`: the properties that are asked for, in the order of the interface."""
+"""`$select`: the selected properties, in the order of the interface."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_every_property_can_be_selected(resource: str, alone: bool, stocked: Com
         ("people,city", ["city"]),
     ],
 )
-def test_properties_stand_in_the_order_of_the_interface(
+def test_properties_are_in_the_order_of_the_interface(
     select: str, names: list[str], stocked: Company
 ) -> None:
     read = record(stocked.get(PATHS["contactsExt"], {"$select": select}))
@@ -73,12 +73,12 @@ def test_select_has_its_names_too(name: str, stocked: Company) -> None:
         ("@odata.etag", "BadRequest_MethodNotImplemented"),
     ],
 )
-def test_what_is_no_property_is_refused(select: str, code: str, stocked: Company) -> None:
+def test_an_unknown_property_is_refused(select: str, code: str, stocked: Company) -> None:
     for path in ("contactsExt", PATHS["contactsExt"]):
         refusal(stocked.get(path, {"$select": select}), code, "$select")
 
 
-def test_a_misspelt_property_is_told_its_neighbour(stocked: Company) -> None:
+def test_a_misspelt_property_gets_a_suggestion(stocked: Company) -> None:
     error = refusal(
         stocked.get("contactsExt", "$select=number,citi"), "BadRequest_InvalidRequestUrl"
     )
@@ -87,7 +87,7 @@ def test_a_misspelt_property_is_told_its_neighbour(stocked: Company) -> None:
     assert "Did you mean city?" in error.message
 
 
-def test_pages_go_on_with_what_was_selected(company: Company) -> None:
+def test_later_pages_have_the_same_selection(company: Company) -> None:
     company.load("itemsExt", *({"number": f"{number}"} for number in range(3)))
     first = company.get(
         "itemsExt", "$select=number&$orderby=number", {"Prefer": "odata.maxpagesize=2"}
@@ -99,7 +99,7 @@ def test_pages_go_on_with_what_was_selected(company: Company) -> None:
     assert shown == [{"number": "0"}, {"number": "1"}, {"number": "2"}]
 
 
-def test_a_selection_without_metadata_is_the_properties_alone(stocked: Company) -> None:
+def test_a_selection_without_metadata_has_only_the_properties(stocked: Company) -> None:
     answer = stocked.get(
         f"contactsExt({CONTACT})",
         "$select=city",

@@ -88,8 +88,8 @@ def test_an_unknown_parameter_is_told(command: Command, postgres_url: str) -> No
         ("postgresql://me:hush@host/x?sslrootcert=none.pem", "none.pem, which cannot be read"),
         ("postgresql://me:hush@host/x?service=none", "declares no service none"),
         ("postgresql://me:hush@host/x?loose", "its host or its parameters are ambiguous"),
-        ("postgres:me:hush@host/x", "the database must be"),
-        ("mysql://me:hush@host/x", "the database must be"),
+        ("postgres:me:hush@host/x", "invalid database '"),
+        ("mysql://me:hush@host/x", "invalid database '"),
         ("postgresql://host/x?password=hush&port=x", "a port must be"),
     ],
 )

@@ -55,6 +55,14 @@ REGISTRY = re.compile(
 MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|Users/\w)")
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
+MESSAGE_ARGUMENTS = {
+    "Refusal": (1, 2),
+    "message": (0, 1),
+    "rejected": (1, 3),
+}
+"""The positions of `problem` and `remedy` in the arguments of a call."""
+
+UNPLAIN = re.compile(r"(?<![Tt]here )\bis no \b|\b(?:I|[Ww]e|us|[Oo]ur|[Mm]y)\b")
 ATOMIC_GROUP = re.compile(r"\(\?>|\)(?:[*+?]|\{[\d,]+\})\+")
 
 
@@ -381,6 +389,47 @@ def atomic_groups(source: Source) -> Iterator[Violation]:
                 "an atomic group or a possessive quantifier of a group, which Python 3.11.0 to "
                 "3.11.4 mishandle (gh-106052): write the pattern without it",
             )
+
+
+def message_forms(source: Source) -> Iterator[Violation]:
+    """The literals of a message have the form that `comptoir.messages` describes."""
+    for is_remedy, node in _message_parts(source.tree):
+        texts = [node] if isinstance(node, ast.Constant) else getattr(node, "values", [])
+        words = [each.value for each in texts if isinstance(each, ast.Constant)]
+        written = "".join(word for word in words if isinstance(word, str))
+        last = texts[-1] if texts else None
+        end = last.value if isinstance(last, ast.Constant) else None
+        fault = ""
+        if UNPLAIN.search(written):
+            fault = "a message with the first person or 'is no': name the subject, write 'is not'"
+        elif is_remedy and isinstance(end, str) and not end.endswith((".", "?", "!")):
+            fault = "a remedy is one or more whole sentences: end it with a full stop"
+        elif not is_remedy and isinstance(end, str) and end.endswith("."):
+            fault = "a problem has no full stop, since its column may follow: remove it"
+        if fault:
+            yield Violation(source.path, node.lineno, source.name, fault)
+
+
+def _message_parts(tree: ast.AST) -> Iterator[tuple[bool, ast.expr]]:
+    """The problems (False) and remedies (True) that are arguments, or variables of these names."""
+    for node in ast.walk(tree):
+        parts: list[tuple[bool, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            names = [each.id for each in node.targets if isinstance(each, ast.Name)]
+            parts = [(name == "remedy", node.value) for name in names if name in _PARTS]
+        elif isinstance(node, ast.Call):
+            named = [each for each in node.keywords if each.arg in _PARTS]
+            parts = [(each.arg == "remedy", each.value) for each in named]
+            positions = MESSAGE_ARGUMENTS.get(_last_name(node.func), ())
+            for is_remedy, position in enumerate(positions):
+                if position < len(node.args):
+                    parts.append((bool(is_remedy), node.args[position]))
+        for is_remedy, part in parts:
+            branches = [part.body, part.orelse] if isinstance(part, ast.IfExp) else [part]
+            yield from [(is_remedy, branch) for branch in branches]
+
+
+_PARTS = ("problem", "remedy")
 
 
 def workplace_names(path: str, text: str) -> Iterator[Violation]:

@@ -51,6 +51,7 @@ OF_EACH_MODULE: Mapping[Callable[[Source], Iterator[Violation]], Mapping[str, st
     rules.any_types: ANY_TYPES,
     rules.bare_todos: {},
     rules.atomic_groups: {},
+    rules.message_forms: {},
 }
 
 

@@ -132,6 +132,14 @@ BROKEN: list[tuple[Rule, str, int]] = [
     (rules.atomic_groups, "x = r'(?:a|b)*+'", 1),
     (rules.atomic_groups, "x = 1\ny = rb'(?>a|b)'", 2),
     (rules.atomic_groups, "x = rf'(?:{y}){{2,3}}+'", 1),
+    (rules.message_forms, "Refusal(BAD_REQUEST, 'It is wrong.', 'Correct it.')", 1),
+    (rules.message_forms, "Refusal(BAD_REQUEST, f'{x} is wrong.', 'Correct it.')", 1),
+    (rules.message_forms, "Refusal(BAD_REQUEST, 'It is wrong', 'Correct it')", 1),
+    (rules.message_forms, "x = 1\nremedy = 'Correct it' if x else 'Remove it.'", 2),
+    (rules.message_forms, "errors.rejected(ERROR, 'It is wrong', 'If-Match', 'Correct')", 1),
+    (rules.message_forms, "OperatorError('No file', remedy=f'{x}: create it')", 1),
+    (rules.message_forms, "problem = f'{x} is no property'", 1),
+    (rules.message_forms, "problem = 'We do not know it'", 1),
 ]
 KEPT: list[tuple[Rule, str]] = [
     (rules.late_imports, "import json\ndef late():\n    pass"),
@@ -143,6 +151,13 @@ KEPT: list[tuple[Rule, str]] = [
     (rules.bare_todos, "# TODO: batch these, once the store can tell how many wait\nx = 'TODO'"),
     (rules.atomic_groups, "x = r'(?:[^a]*+b)*\\+'"),
     (rules.atomic_groups, "x = r'(?:[()*+]|[(?>])*'"),
+    (
+        rules.message_forms,
+        "Refusal(BAD_REQUEST, f'{x} is wrong', f'Did you mean {y}?', target='x.')",
+    ),
+    (rules.message_forms, "problem = 'It is ' + y\nremedy = f'Use {y}'"),
+    (rules.message_forms, "problem = 'There is no company'"),
+    (rules.message_forms, "parse('x is no y.')"),
 ]
 
 

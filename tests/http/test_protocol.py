@@ -1,6 +1,7 @@
 """Connections that close while their clients read nothing, or only slowly."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -23,18 +24,23 @@ class Responder(asyncio.Protocol):
 
     def __init__(self, lost: asyncio.Event) -> None:
         self._lost = lost
+        self._transport: GatheringTransport | None = None
 
     # asyncio's annotation is wider than what a TCP server passes
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         peer: socket.socket = transport.get_extra_info("socket")
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
-        gathering = GatheringTransport(transport, STALL_SECONDS)
-        gathering.write(RESPONSE)
-        gathering.close()
+        self._transport = GatheringTransport(transport, STALL_SECONDS)
+        self._transport.write(RESPONSE)
+        self._transport.close()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
+        assert self._transport is not None
+        # as uvicorn does
+        self._transport.unwatch()
+        self._transport.close()
         self._lost.set()
 
 
@@ -74,6 +80,20 @@ def test_a_client_that_reads_nothing_is_cut_off_after_the_close(runner: asyncio.
         async with server:
             with closing(client):
                 await asyncio.wait_for(lost.wait(), LONG)
+
+    runner.run(run())
+
+
+def test_a_connection_that_was_cut_off_is_no_longer_watched(runner: asyncio.Runner) -> None:
+    async def run() -> None:
+        lost = asyncio.Event()
+        server, client = await connected(lost)
+        async with server:
+            with closing(client):
+                await asyncio.wait_for(lost.wait(), LONG)
+        gc.collect()
+        # a timer would refer to it
+        assert not [each for each in gc.get_objects() if isinstance(each, GatheringTransport)]
 
     runner.run(run())
 

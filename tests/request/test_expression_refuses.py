@@ -28,7 +28,7 @@ def test_the_option_is_named() -> None:
     assert caught.value.target == "$compute"
 
 
-def test_long_findings_are_cut() -> None:
+def test_long_names_are_cut() -> None:
     message = refuse("a" * 100 + " " + "b" * 100).message
     assert f"after '{'a' * 40}', found '{'b' * 39}…' at column 102 of $filter. " in message
 

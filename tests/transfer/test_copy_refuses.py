@@ -165,7 +165,7 @@ def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company:
         (["--from", "{one}", "--to", "{one}"], "the source and the target are the same"),
         (["--from", "{one}", "--to", "sqlite:///none.db"], "there is no database none.db"),
         (["--from", "sqlite:///none.db", "--to", "{one}"], "there is no database none.db"),
-        (["--from", "{one}", "--to", "mysql://x/y"], "the database must be"),
+        (["--from", "{one}", "--to", "mysql://x/y"], "invalid database '"),
         (["--from", "{one}", "--to", "{two}", "--company", "17"], "'17' is not a company's id"),
         (["--from", "{one}", "--to", "{two}", "--company", UNKNOWN], "there is no company"),
     ],

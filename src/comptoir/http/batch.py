@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from comptoir.config import Settings
-from comptoir.errors import BAD_REQUEST, METHOD_NOT_ALLOWED, Refusal
+from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.http.batch_run import Mode, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_id_of
-from comptoir.refusals import inapplicable
+from comptoir.refusals import inapplicable, method_not_allowed
 from comptoir.request.batch import (
     MULTIPART,
     Batch,
@@ -88,7 +88,10 @@ class Batches:
         self._settings = settings
         self._limits = BatchLimits(settings.batch_requests, settings.header_bytes)
         listening = f"http://{settings.host}:{settings.port}{settings.base_path}"
-        self._own_urls = frozenset({settings.base_url, listening})
+        urls = {settings.base_url, listening}
+        self._origins = frozenset(map(origin, urls))
+        paths = {settings.base_path, *(urlsplit(url).path.rstrip("/") for url in urls)}
+        self._base_paths = tuple(sorted(paths, key=len, reverse=True))
 
     async def response(self, request: Request, root: BatchRoot, exchange: Exchange) -> Response:
         """Process a batch; raises `Refusal` if none of its requests is processed.
@@ -99,12 +102,7 @@ class Batches:
             # each request of the batch checks its company again
             await self._service.company(request.principal, root.company_id, may_lag=True)
         if request.method != "POST":
-            raise Refusal(
-                METHOD_NOT_ALLOWED,
-                f"{request.method[:20]} is not allowed on {_BATCH}",
-                "Allowed: POST.",
-                headers={"Allow": "POST"},
-            )
+            raise method_not_allowed(request.method, _BATCH, "POST")
         request_type = _request_type(request.headers)
         response_type = _response_type(request, request_type)
         _check_headers(request.headers)
@@ -132,14 +130,12 @@ class Batches:
         return parse_multipart(body, boundary, self._limits, roots)
 
     def _roots(self, request: Request, root: BatchRoot) -> Roots:
-        origins = {origin(url) for url in self._own_urls}
+        origins = self._origins
         # the client's name for the service: enough to recognize its URLs, but not to create links
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
-        paths = {urlsplit(url).path.rstrip("/") for url in self._own_urls}
-        base_paths = sorted({self._settings.base_path, *paths}, key=len, reverse=True)
-        return Roots(frozenset(origins), tuple(base_paths), root.path)
+        return Roots(origins, self._base_paths, root.path)
 
 
 async def _response(
@@ -223,8 +219,8 @@ def _is_repeatable(headers: Headers, requests: int) -> bool:
         return False
     longest = LONGEST_ID - len(f".{requests}")
     if len(sent.request_id) > longest:
-        message = f"{REQUEST_ID} of a batch must be up to {longest} characters. Send a Guid."
-        raise rejected(BAD_REQUEST, message, REQUEST_ID)
+        problem = f"{REQUEST_ID} of a batch exceeds the limit of {longest} characters"
+        raise rejected(BAD_REQUEST, problem, REQUEST_ID, "Send a Guid.")
     return True
 
 

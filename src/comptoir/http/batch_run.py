@@ -12,12 +12,7 @@ import msgspec
 
 from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, FAILED_DEPENDENCY, GroupRefusal, Refusal
-from comptoir.http.exchange import (
-    ClientDisconnectedError,
-    Exchange,
-    check_body_coding,
-    check_url,
-)
+from comptoir.http.exchange import ClientDisconnectedError, Exchange, check_body_coding, check_url
 from comptoir.http.refusals import body_too_large, failed, stopping
 from comptoir.request.batch import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
@@ -87,30 +82,18 @@ class Outcomes:
 
     def add(self, part: Part, path: str | None, response: Response) -> None:
         """Add the response to a request that was sent to a path."""
-        if part.id is None:
-            return
         headers = dict(response.headers)
         location = headers.get(b"location") or headers.get(b"odata-entityid")
         if location is not None:
             path = location.decode("latin-1").removeprefix(self._base_url)
         # dependencies require a 2xx (OData JSON Format 4.01, 19.1)
         succeeded = 200 <= response.status < 300
-        self._by_name[part.id] = Outcome(succeeded, path, headers.get(b"etag"))
+        self.set(part.id, Outcome(succeeded, path, headers.get(b"etag")))
 
-    def expect(self, part: Part, path: str | None) -> None:
-        """Add the path of the record that a request of an atomic group will create or change."""
-        if part.id is not None:
-            self._by_name[part.id] = Outcome(succeeded=True, path=path)
-
-    def add_success(self, name: str | None) -> None:
-        """Add an atomic group that was committed."""
+    def set(self, name: str | None, outcome: Outcome) -> None:
+        """Set the outcome of a request by its id, or of a group by its name."""
         if name is not None:
-            self._by_name[name] = Outcome(succeeded=True)
-
-    def add_failure(self, name: str | None) -> None:
-        """Add a request or a group that was not processed."""
-        if name is not None:
-            self._by_name[name] = Outcome(succeeded=False)
+            self._by_name[name] = outcome
 
     def check_dependencies(self, part: Part) -> None:
         """Raise `Refusal` (424) if the outcomes so far prevent a request."""
@@ -250,7 +233,8 @@ class Run:
                 self._outcomes.check_dependencies(part)
                 request = self._request(part)
                 paths.append(await self._awaited(partial(atomic.add, request)))
-                self._outcomes.expect(part, paths[-1])
+                # later requests of the group may refer to it
+                self._outcomes.set(part.id, Outcome(succeeded=True, path=paths[-1]))
         except Refusal as refusal:
             return self._refused(group, len(paths), refusal)
         try:
@@ -262,7 +246,7 @@ class Run:
             return self._failed(group, [error_response(refusal) for _ in group.parts], 0)
         for part, path, response in zip(group.parts, paths, responses, strict=True):
             self._outcomes.add(part, path, response)
-        self._outcomes.add_success(group.name)
+        self._outcomes.set(group.name, Outcome(succeeded=True))
         return GroupReply(group.name, _replies(group, responses))
 
     def _refused(self, group: Group, index: int, refusal: Refusal) -> GroupReply:
@@ -276,9 +260,8 @@ class Run:
         return self._failed(group, responses, index)
 
     def _failed(self, group: Group, responses: Sequence[Response], refused_at: int) -> GroupReply:
-        for part in group.parts:
-            self._outcomes.add_failure(part.id)
-        self._outcomes.add_failure(group.name)
+        for name in (*(part.id for part in group.parts), group.name):
+            self._outcomes.set(name, Outcome(succeeded=False))
         return GroupReply(group.name, _replies(group, responses), refused_at)
 
     def _omitted(self, item: Part | Group) -> Reply | GroupReply:

@@ -7,9 +7,10 @@ from time import perf_counter, time
 
 from starlette.types import Receive, Scope
 
-from comptoir.errors import URI_TOO_LONG
+from comptoir.errors import UNSUPPORTED_MEDIA_TYPE, URI_TOO_LONG, Refusal
 from comptoir.http.compression import IDENTITY
-from comptoir.http.refusals import body_too_large, coded_body
+from comptoir.http.refusals import body_too_large
+from comptoir.messages import quoted
 from comptoir.refusals import limit_exceeded
 from comptoir.request.headers import Headers
 from comptoir.response.response import Header
@@ -111,7 +112,15 @@ def check_body_coding(headers: Headers) -> None:
     """Raise `Refusal` (415) for a body with a content coding."""
     coding = headers.get(b"content-encoding", b"identity")
     if coding.strip().lower() not in (b"identity", b""):
-        raise coded_body(coding.decode("latin-1"))
+        raise Refusal(
+            UNSUPPORTED_MEDIA_TYPE,
+            f"Content-Encoding {quoted(coding.decode('latin-1'))} is not supported for request "
+            "bodies",
+            "Send the body without Content-Encoding.",
+            target="Content-Encoding",
+            # the supported codings (RFC 9110, 15.5.16)
+            headers={"Accept-Encoding": "identity"},
+        )
 
 
 async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:

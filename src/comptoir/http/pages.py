@@ -17,8 +17,8 @@ from comptoir.errors import METHOD_NOT_ALLOWED, RESOURCE_NOT_FOUND, Refusal
 from comptoir.http.log import Journal
 from comptoir.http.metrics import CONTENT_TYPE
 from comptoir.http.refusals import failed
-from comptoir.messages import quoted
 from comptoir.metadata.openapi import openapi_document
+from comptoir.refusals import method_not_allowed
 from comptoir.response.response import error_response
 from comptoir.service.descriptions import capabilities
 from comptoir.store.store import Store
@@ -55,9 +55,8 @@ def pages(store: Store, journal: Journal, model: Model, settings: Settings) -> S
         if not isinstance(fault, HTTPException):
             return _response(failed())
         if fault.status_code == METHOD_NOT_ALLOWED.status:
-            problem = f"{request.method[:20]} is not allowed on {quoted(request.url.path)}"
-            remedy = f"Allowed: {(fault.headers or {}).get('Allow', '')}."
-            return _response(Refusal(METHOD_NOT_ALLOWED, problem, remedy, headers=fault.headers))
+            allowed = (fault.headers or {})["Allow"]
+            return _response(method_not_allowed(request.method, request.url.path, allowed))
         remedy = f"Use the API at {settings.base_url}, which is documented at /docs."
         return _response(Refusal(RESOURCE_NOT_FOUND, "There is no page at this path", remedy))
 

@@ -28,10 +28,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from comptoir.config import Settings
-from comptoir.errors import Refusal
+from comptoir.errors import BAD_REQUEST, Refusal
 from comptoir.http import refusals
 from comptoir.http.exchange import NO_STORE, next_id
 from comptoir.messages import quoted
+from comptoir.refusals import unsupported
 from comptoir.response.response import error_response
 
 MAX_PIPELINED = 1_000
@@ -42,6 +43,7 @@ _FRAMING = (b"content-length", b"transfer-encoding")
 _PIECE_BYTES = 16 << 10
 """Bytes that are parsed at a time, by which a request may exceed a limit."""
 _PROBE_SECONDS = 1.0
+_TRANSFER_ENCODING = "Transfer-Encoding"
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _HEADER_SEPARATORS = len(": \r\n")
 _CHUNK_OVERHEAD = 20
@@ -111,6 +113,8 @@ class GatheringTransport(asyncio.Transport):
 
     @override
     def close(self) -> None:
+        if self._transport.is_closing():
+            return
         self._write_gathered()
         self._transport.close()
         if self._transport.get_write_buffer_size():
@@ -563,11 +567,11 @@ def check_head(version: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
     if host is None:
         # HTTP/1.0 does not require one (RFC 9112, 3.2)
         if version == "1.1":
-            raise refusals.invalid_host("The request has no Host header")
+            raise _invalid_host("The request has no Host header")
     elif len(values) < len(headers) and [name for name, _ in headers].count(b"host") > 1:
-        raise refusals.invalid_host("The request has several Host headers")
+        raise _invalid_host("The request has several Host headers")
     elif not _is_host(host):
-        raise refusals.invalid_host(f"Invalid Host header {quoted(host.decode('latin-1'))}")
+        raise _invalid_host(f"Invalid Host header {quoted(host.decode('latin-1'))}")
 
 
 @lru_cache(maxsize=64)
@@ -575,11 +579,23 @@ def _is_host(value: bytes) -> bool:
     return _HOST.fullmatch(value) is not None
 
 
+def _invalid_host(problem: str) -> Refusal:
+    remedy = "Send one Host header, with the host and port of the URL (RFC 9112, 3.2)."
+    return Refusal(BAD_REQUEST, problem, remedy, target="Host")
+
+
 def _check_transfer_coding(version: str, value: bytes) -> None:
     if version == "1.0":
-        raise refusals.transfer_coding_of_1_0()
+        raise Refusal(
+            BAD_REQUEST,
+            f"HTTP/1.0 does not have {_TRANSFER_ENCODING}",
+            "Send HTTP/1.1, or the body with its Content-Length.",
+            target=_TRANSFER_ENCODING,
+        )
     if value.lower() != b"chunked":
-        raise refusals.unsupported_transfer_coding(value.decode("latin-1"))
+        coding = f"{_TRANSFER_ENCODING} {quoted(value.decode('latin-1'))}"
+        remedy = "Send the body chunked, or with its Content-Length."
+        raise unsupported(coding, _TRANSFER_ENCODING, remedy=remedy)
 
 
 def origin_form(method: bytes, target: bytes) -> bytes:
@@ -588,13 +604,16 @@ def origin_form(method: bytes, target: bytes) -> bytes:
     Raises `Refusal` (400, 501) for a target that is not a resource of the service.
     """
     if method == b"CONNECT":
-        raise refusals.connect()
+        raise unsupported("CONNECT", remedy="Send requests for the service's own resources.")
     if target == b"*":
         return target
     if b"#" in target:
-        raise refusals.fragment()
+        problem = "The request target contains a #"
+        raise Refusal(BAD_REQUEST, problem, "Send a # within a value as %23, and no fragment.")
     absolute = _ABSOLUTE.match(target)
     if absolute is None:
-        raise refusals.invalid_target(target.decode("latin-1"))
+        problem = f"Invalid request target {quoted(target.decode('latin-1'))}"
+        remedy = "Send a path that begins with a slash, or an absolute URL."
+        raise Refusal(BAD_REQUEST, problem, remedy)
     path = target[absolute.end() :]
     return path if path.startswith(b"/") else b"/" + path

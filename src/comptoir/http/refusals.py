@@ -9,13 +9,10 @@ from comptoir.errors import (
     REQUEST_TIMEOUT,
     TOO_MANY_REQUESTS,
     UNAVAILABLE,
-    UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
-from comptoir.messages import quoted
-from comptoir.refusals import limit_exceeded, unsupported
+from comptoir.refusals import limit_exceeded
 
-_TRANSFER_ENCODING = "Transfer-Encoding"
 # the parser's reasons for which a request is of another version
 _OTHER_VERSION = frozenset(
     {"Invalid HTTP version", "Pause on PRI/Upgrade", "Expected HTTP/2 Connection Preface"}
@@ -36,51 +33,6 @@ def malformed(reason: str) -> Refusal:
 def other_version(version: str) -> Refusal:
     """505 for a version of HTTP that the service does not support."""
     return Refusal(HTTP_VERSION_NOT_SUPPORTED, f"{version} is not supported", "Send HTTP/1.1.")
-
-
-def invalid_host(problem: str) -> Refusal:
-    """400 for a request without exactly one valid `Host`."""
-    remedy = "Send one Host header, with the host and port of the URL (RFC 9112, 3.2)."
-    return Refusal(BAD_REQUEST, problem, remedy, target="Host")
-
-
-def invalid_target(target: str) -> Refusal:
-    """400 for a request target that is neither a path nor an absolute URL."""
-    return Refusal(
-        BAD_REQUEST,
-        f"Invalid request target {quoted(target)}",
-        "Send a path that begins with a slash, or an absolute URL.",
-    )
-
-
-def fragment() -> Refusal:
-    """400 for a request target with a fragment."""
-    problem = "The request target contains a #"
-    return Refusal(BAD_REQUEST, problem, "Send a # within a value as %23, and no fragment.")
-
-
-def transfer_coding_of_1_0() -> Refusal:
-    """400 for a transfer coding in HTTP/1.0."""
-    return Refusal(
-        BAD_REQUEST,
-        "HTTP/1.0 does not have Transfer-Encoding",
-        "Send HTTP/1.1, or the body with its Content-Length.",
-        target=_TRANSFER_ENCODING,
-    )
-
-
-def unsupported_transfer_coding(coding: str) -> Refusal:
-    """501 for a transfer coding other than `chunked`."""
-    return unsupported(
-        f"{_TRANSFER_ENCODING} {quoted(coding)}",
-        _TRANSFER_ENCODING,
-        remedy="Send the body chunked, or with its Content-Length.",
-    )
-
-
-def connect() -> Refusal:
-    """501 for `CONNECT`."""
-    return unsupported("CONNECT", remedy="Send requests for the service's own resources.")
 
 
 def incomplete() -> Refusal:
@@ -138,24 +90,11 @@ def body_too_large(limit: int, *, is_unread: bool = False) -> Refusal:
     return refusal
 
 
-def coded_body(coding: str) -> Refusal:
-    """415 for a body with a content coding."""
-    return Refusal(
-        UNSUPPORTED_MEDIA_TYPE,
-        f"Content-Encoding {quoted(coding)} is not supported for request bodies",
-        "Send the body without Content-Encoding.",
-        target="Content-Encoding",
-        # the supported codings (RFC 9110, 15.5.16)
-        headers={"Accept-Encoding": "identity"},
-    )
-
-
 def failed(request_id: str = "") -> Refusal:
     """500 for a request that failed because of a defect; without an id, it names X-Request-Id."""
-    remedy = "Ask the operator for the cause, which is in the log under the id "
-    return Refusal(
-        INTERNAL_ERROR, "The service failed", f"{remedy}{request_id or 'in X-Request-Id'}."
-    )
+    shown = request_id or "in X-Request-Id"
+    remedy = f"Ask the operator for the cause, which is in the log under the id {shown}."
+    return Refusal(INTERNAL_ERROR, "The service failed", remedy)
 
 
 def stopping() -> Refusal:

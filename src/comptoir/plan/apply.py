@@ -85,11 +85,11 @@ _FUNCTIONS: Mapping[str, Mapping[types.ExpressionType, AggregateFunction]] = {
 _OF_ANY_TYPE: Mapping[str, AggregateFunction] = {"min": "min", "max": "max"}
 
 
-def methods_of(held: PrimitiveType) -> tuple[str, ...]:
+def methods_of(edm_type: PrimitiveType) -> tuple[str, ...]:
     """The aggregation methods that accept properties of a type."""
-    if isinstance(held, Text) and held.max_length is None:
+    if isinstance(edm_type, Text) and edm_type.max_length is None:
         return ("countdistinct",)
-    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(held) in types.NUMBERS else _OF_ALL
+    return (*_OF_NUMBERS, *_OF_ALL) if types.type_of(edm_type) in types.NUMBERS else _OF_ALL
 
 
 class PipelineBinder:
@@ -117,7 +117,7 @@ class PipelineBinder:
     def bind(self, transformations: Sequence[Transformation]) -> None:
         """Add transformations.
 
-        Raises `Refusal`: 400 with the column of the fault, 501 for what is not supported.
+        Raises `Refusal`: 400 with a column, 501 for valid OData that is not supported.
         """
         for node in transformations:
             self._transformations += 1

@@ -26,7 +26,7 @@ from comptoir.refusals import (
     unknown_name,
     unsupported,
 )
-from comptoir.request.expand import EXPAND, ExpandItem, ExpandResult, within
+from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
 from comptoir.request.expression import ExpressionLimits
 from comptoir.request.options import QueryOptions
 from comptoir.request.select import SELECT, parse_select
@@ -144,24 +144,22 @@ class RelatedExpansion(Expansion, frozen=True):
 
 
 class ExpandBinder:
-    """Binds the items of one `$expand`: up to `items`, nested ones included, in `depth` levels."""
+    """Binds the items of one `$expand`, nested ones included; `page_size` is that of lists."""
 
     def __init__(
         self,
         model: Model,
         company: Company | None,
         limits: ExpressionLimits,
-        *,
-        items: int,
-        depth: int,
+        expand_limits: ExpandLimits,
         page_size: int,
     ) -> None:
         self._model = model
         self._company = company
         self._limits = limits
-        self._items = items
-        self._bound_items = 0
-        self._depth = depth
+        self._items = 0
+        self._most_items = expand_limits.items
+        self._depth = expand_limits.depth
         self._page_size = page_size
 
     def related(
@@ -180,17 +178,8 @@ class ExpandBinder:
                 self._check_single(navigation, item)
             target = self._model.by_name[navigation.target]
             bound = self._expansion(name, target, item, depth, self._page_size)
-            expansions.append(
-                RelatedExpansion(
-                    target,
-                    bound.result,
-                    bound.options,
-                    bound.page,
-                    bound.names,
-                    bound.inner,
-                    navigation,
-                )
-            )
+            fields = msgspec.structs.asdict(bound)
+            expansions.append(RelatedExpansion(**fields, navigation=navigation))
         return tuple(expansions)
 
     def contained(
@@ -221,12 +210,12 @@ class ExpandBinder:
         inner = self._inner(name, entity_set, item, depth)
         if depth > self._depth:
             raise self._too_deep(item, _SEPARATELY)
-        self._bound_items += 1
-        if self._bound_items > self._items:
+        self._items += 1
+        if self._items > self._most_items:
             # the parser counts a `*` as one item
             raise limit_exceeded(
                 "The option",
-                self._items,
+                self._most_items,
                 "items",
                 "Expand fewer.",
                 target=EXPAND,

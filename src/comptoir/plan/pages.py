@@ -41,7 +41,7 @@ _Bound = tuple[Pipeline, tuple[Stored, ...]]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """A page of a collection, or of the result that `$apply` makes of one.
+    """A page of a collection or of a result of `$apply`.
 
     `size` is the number of rows on the page. `plan` fetches one more if there may be a next page:
     this row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`

@@ -1,4 +1,4 @@
-"""Plans of reads: one record, a page or a count of what a pipeline returns, related records.
+"""Plans of reads: one record, related records, a page or a count of the rows of a pipeline.
 
 A list is a pipeline without `$apply`: it computes, filters and sorts the records of a set.
 """
@@ -136,11 +136,11 @@ Transformation = Filter | Compute | Grouping | Limit
 
 
 class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """What a read makes of the records of a set, without the values of the request.
+    """The rows that a read returns of a set's records, without the values of the request.
 
     The transformations run in sequence, then rows are sorted by `order`, in which no two are equal.
     `sorting` are expressions that only the order needs. A row has the version and the properties,
-    unless `is_aggregated`, then the columns, then those keys of the order that are no properties.
+    unless `is_aggregated`, then the columns, then the keys of the order that are not properties.
 
     `is_applied`: the transformations come from `$apply`. `searches`: as in `Where`.
     """
@@ -155,15 +155,15 @@ class Pipeline(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     searches: bool = False
 
     @property
-    def places(self) -> Mapping[str, int]:
-        """The index in a row of each property; none for an aggregated result."""
+    def property_columns(self) -> Mapping[str, int]:
+        """The index of each property in a row; none for an aggregated result."""
         return {} if self.is_aggregated else self.entity_set.type.column_of
 
     @property
     def appended(self) -> tuple[OrderKey, ...]:
         """The keys of the order at the end of each row."""
-        places = self.places
-        return tuple([key for key in self.order if key.name not in places])
+        own = self.property_columns
+        return tuple([key for key in self.order if key.name not in own])
 
 
 class Bounds(msgspec.Struct, frozen=True, gc=False):
@@ -206,11 +206,11 @@ class PagePlan(msgspec.Struct, frozen=True, gc=False):
 
     def keyset_after(self, row: Row) -> Keyset:
         """The keyset after which the rows continue that follow `row`."""
-        places = self.pipeline.places
+        own = self.pipeline.property_columns
         appended = iter(row[len(row) - len(self.pipeline.appended) :])
         return tuple(
             [
-                row[places[key.name]] if key.name in places else next(appended)
+                row[own[key.name]] if key.name in own else next(appended)
                 for key in self.pipeline.order
             ]
         )

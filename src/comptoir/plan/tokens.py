@@ -38,7 +38,7 @@ class SkipToken(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True, array_like=True):
-    """Changes of a company: those after the number `since`, up to `until` unless that is open.
+    """Changes of a company: after the number `since`, and up to `until` unless that is None.
 
     `issued` is the time of the first link in the chain, in nanoseconds since the epoch.
     """

@@ -61,7 +61,7 @@ _ORDER = (
     "$count",
     EXPAND,
 )
-"""The order in which the options of an item are kept, and appear in links."""
+"""The order of an item's options, also in links to further related records."""
 
 
 class ExpandLimits(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ def repeatability(headers: Headers) -> Repeatability | None:
     )
 
 
-def rejected(error: ErrorType, problem: str, target: str, remedy: str = "") -> Refusal:
+def rejected(error: ErrorType, problem: str, target: str, remedy: str) -> Refusal:
     """A refusal whose headers say that the request is not repeatable."""
     return Refusal(error, problem, remedy, target=target, headers={RESULT: "rejected"})
 

@@ -117,7 +117,7 @@ class Collections:
             "" if delta is None else self._deltas.token(context, page, delta),
         )
         head = writer.head(count, _inline(context, first))
-        return await _PageBody(writer, expander, blocks).answer(headers, head, first)
+        return await _PageBody(writer, expander, blocks).respond(headers, head, first)
 
 
 class _PageBody(msgspec.Struct):
@@ -127,7 +127,7 @@ class _PageBody(msgspec.Struct):
     expander: Expander | None
     blocks: Slices
 
-    async def answer(self, headers: list[Header], head: bytes, first: Sequence[Row]) -> Response:
+    async def respond(self, headers: list[Header], head: bytes, first: Sequence[Row]) -> Response:
         """The response with the page: whole if `first` has all rows, streamed otherwise."""
         second = await anext(self.blocks, None)
         if second is None:

@@ -7,9 +7,10 @@ import msgspec
 from comptoir.auth import Principal
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
-from comptoir.errors import COMPANY_NOT_FOUND, METHOD_NOT_ALLOWED, Refusal
+from comptoir.errors import COMPANY_NOT_FOUND, Refusal
 from comptoir.plan.target import Resource, Target, company_id_of, resolve
 from comptoir.plan.write import WritePlan
+from comptoir.refusals import method_not_allowed
 from comptoir.request.aliases import parse_aliases, resolve_key
 from comptoir.request.headers import DEFAULT, response_format
 from comptoir.request.options import QueryOptions, parse_options
@@ -148,13 +149,7 @@ class Service:
             verbs = self._writable[resource]
         verb = verbs.get("GET" if method == "HEAD" else method)
         if verb is None:
-            allowed = ", ".join(["HEAD", *verbs])
-            raise Refusal(
-                METHOD_NOT_ALLOWED,
-                f"{method[:20]} is not allowed on {_name(target)}",
-                f"Allowed: {allowed}.",
-                headers={"Allow": allowed},
-            )
+            raise method_not_allowed(method, _name(target), ", ".join(["HEAD", *verbs]))
         return verb
 
 

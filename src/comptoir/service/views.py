@@ -120,14 +120,9 @@ class Views:
         options = context.options
         if options.expand is None:
             return (), ()
-        settings = self._runtime.settings
+        runtime, page_size = self._runtime, self._runtime.settings.page_size
         binder = ExpandBinder(
-            self._runtime.model,
-            context.company,
-            self._runtime.limits,
-            items=settings.expand_items,
-            depth=settings.expand_depth,
-            page_size=settings.page_size,
+            runtime.model, context.company, runtime.limits, self._limits, page_size
         )
         items = parse_expand(options.expand, self._limits, options.aliases)
         if context.entity_set.per_company:

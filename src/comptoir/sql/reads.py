@@ -46,9 +46,9 @@ from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
 from comptoir.sql.prepared import (
     BLANK,
-    Kept,
     Prepared,
     Query,
+    StatementCache,
     constant,
     named,
     prepare,
@@ -82,10 +82,10 @@ class ReadStatements:
         self._tables = tables
         self._dialect = dialect
         self._records = {each: self._build_record(each) for each in model.sets}
-        self._pages = Kept(self._build_page)
-        self._counts = Kept(self._build_count)
-        self._related = Kept(self._build_related)
-        self._related_counts = Kept(self._build_related_counts)
+        self._pages = StatementCache(self._build_page)
+        self._counts = StatementCache(self._build_count)
+        self._related = StatementCache(self._build_related)
+        self._related_counts = StatementCache(self._build_related_counts)
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""
@@ -141,7 +141,7 @@ class ReadStatements:
         order = self._sort(scope, pipeline)
         names = [*_bounds_names(bounds), "limit", "skip"]
         if continues:
-            names += _keyset_names(len(order))
+            names += _numbered("keyset", len(order))
             scope.conditions.append(_after_keyset(order))
         statement = (
             scope.selecting(*_row(scope, pipeline))
@@ -210,12 +210,12 @@ class ReadStatements:
         """The records of a set within bounds."""
         keys, within = bounds
         scope = self._base(entity_set)
-        for name, place in zip(within, _within_names(within), strict=True):
+        for name, place in zip(within, _numbered("within", len(within)), strict=True):
             scope.conditions.append(scope.column(0, name) == named(place))
             if _is_free_when_blank(entity_set, name):
                 scope.conditions.append(scope.column(0, name) != BLANK)
         if keys is not None:
-            listed = [named(name) for name in _key_names(keys)]
+            listed = [named(name) for name in _numbered("key", keys)]
             key = scope.column(0, entity_set.type.key)
             scope.conditions.append(key.in_(listed) if listed else false())
         return scope
@@ -228,7 +228,7 @@ class ReadStatements:
         scope = self._base(entity_set)
         joined = scope.column(0, navigation.on[1])
         scope.conditions += [
-            joined.in_([named(f"value_{number}") for number in range(count)]),
+            joined.in_([named(name) for name in _numbered("value", count)]),
             *(scope.column(0, name) == named(f"only_{name}") for name in navigation.only),
         ]
         if _is_free_when_blank(entity_set, navigation.on[1]):
@@ -294,7 +294,7 @@ class ReadStatements:
     def _columns(
         self, scope: SelectScope, entity_set: EntitySet, values: Sequence[NamedValue]
     ) -> list[SqlValue]:
-        """The columns of some values; those that are computed become a common table expression."""
+        """The columns of some values; a common table expression computes the others."""
         parts: list[tuple[Expressions, Value]] = []
         for first_slot, group in groupby(values, key=lambda each: each.first_slot):
             expressions = self._expressions(entity_set, first_slot)
@@ -314,7 +314,7 @@ class ReadStatements:
 
 def _row(scope: SelectScope, pipeline: Pipeline) -> list[SqlValue]:
     """The columns of a row, as `Pipeline` describes it."""
-    names = [*pipeline.places, *(each.name for each in pipeline.columns)]
+    names = [*pipeline.property_columns, *(each.name for each in pipeline.columns)]
     names += [key.name for key in pipeline.appended]
     version = [] if pipeline.is_aggregated else [scope.columns[_VERSION]]
     return [*version, *(scope.column(0, name) for name in names)]
@@ -341,7 +341,7 @@ def _after_keyset(order: Sequence[tuple[OrderKey, SqlValue]]) -> ColumnElement[b
     """Whether a row comes after the keyset: by the first key in which they differ."""
     cases: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
-    for (key, column), name in zip(order, _keyset_names(len(order)), strict=True):
+    for (key, column), name in zip(order, _numbered("keyset", len(order)), strict=True):
         value = named(name)
         after = column < value if key.descending else column > value
         same = column == value
@@ -373,7 +373,7 @@ def _shape(bounds: Bounds) -> BoundsShape:
 
 def _bounds_names(bounds: BoundsShape) -> list[str]:
     keys, within = bounds
-    return [COMPANY, *_within_names(within), *_key_names(keys or 0)]
+    return [COMPANY, *_numbered("within", len(within)), *_numbered("key", keys or 0)]
 
 
 def _bounds_values(bounds: Bounds) -> list[Stored]:
@@ -384,17 +384,9 @@ def _joined_names(navigation: NavigationProperty, count: int) -> list[str]:
     return [
         COMPANY,
         *(f"only_{name}" for name in navigation.only),
-        *(f"value_{number}" for number in range(count)),
+        *_numbered("value", count),
     ]
 
 
-def _within_names(within: Sequence[str]) -> list[str]:
-    return [f"within_{number}" for number in range(len(within))]
-
-
-def _key_names(count: int) -> list[str]:
-    return [f"key_{number}" for number in range(count)]
-
-
-def _keyset_names(count: int) -> list[str]:
-    return [f"keyset_{number}" for number in range(count)]
+def _numbered(name: str, count: int) -> list[str]:
+    return [f"{name}_{number}" for number in range(count)]

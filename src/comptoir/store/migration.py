@@ -70,9 +70,9 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
     server may be available later.
     """
     if is_postgres(settings.database):
-        from comptoir.store.postgres.migration import check_database  # noqa: PLC0415 - imports asyncpg
+        from comptoir.store.postgres.connection import check_ready  # noqa: PLC0415 - imports asyncpg
 
-        asyncio.run(check_database(settings, settings.database, report))
+        asyncio.run(check_ready(settings, report))
     else:
         migrate_file(database_path(settings.database), model)
 

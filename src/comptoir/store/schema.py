@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 from sqlalchemy import Column, Connection, MetaData, Table, delete, insert, inspect, select
 
@@ -59,6 +60,13 @@ class SchemaState:
     routines: str | None = None
     unicode: str | None = None
 
+    @classmethod
+    def of(cls, revision: str | None, stored: Mapping[str, str]) -> Self:
+        """The state by the rows of the table `schema_state`."""
+        # earlier releases upgrade a schema without recording what it serves
+        serves = stored.get("serves") if stored.get("revision") == revision else None
+        return cls(revision, serves, stored.get("routines"), stored.get("unicode"))
+
 
 @cache
 def revisions() -> Revisions:
@@ -81,11 +89,8 @@ def state_of(connection: Connection) -> SchemaState:
     revision = connection.scalar(select(_version.c.version_num))
     if revision is None or not tables.has_table(STATE.name):
         return SchemaState(revision)
-    rows = connection.execute(select(STATE.c.name, STATE.c.value))
-    stored = {str(name): str(value) for name, value in rows}
-    # earlier releases upgrade a schema without recording what it serves
-    serves = stored.get("serves") if stored.get("revision") == revision else None
-    return SchemaState(revision, serves, stored.get("routines"), stored.get("unicode"))
+    rows = connection.execute(select(STATE.c.name, STATE.c.value)).all()
+    return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
 
 
 def is_behind(state: SchemaState, name: str) -> bool:

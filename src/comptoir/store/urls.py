@@ -1,8 +1,9 @@
-"""The URLs of databases: which database one names, and how it is shown without its secrets."""
+"""The URLs of databases: their type, and their form without secrets."""
 
 import re
 
 from comptoir.errors import OperatorError
+from comptoir.messages import quoted
 
 SQLITE = "sqlite:///"
 POSTGRES = ("postgresql://", "postgres://")
@@ -11,7 +12,7 @@ _SECRETS = re.compile(r"([?&](?:password|sslpassword)=)[^&#]*", re.IGNORECASE)
 
 
 def is_postgres(url: str) -> bool:
-    """Whether a URL names a PostgreSQL database, else one of SQLite.
+    """Whether a URL names a PostgreSQL database, and not one of SQLite.
 
     Raises `OperatorError` for any other URL.
     """
@@ -20,12 +21,12 @@ def is_postgres(url: str) -> bool:
     if url.startswith(SQLITE) and url != SQLITE:
         return False
     raise OperatorError(
-        f"the database must be {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME, not {shown(url)!r}."
+        f"invalid database {quoted(shown(url))}. Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME."
     )
 
 
 def shown(url: str) -> str:
-    """A URL as it may be printed: with `***` for passwords, whatever else is wrong with it."""
+    """A URL for messages: with `***` for passwords, even if it is malformed."""
     if url.startswith(SQLITE):
         return url
     scheme, slashes, rest = url.partition("://") if "://" in url else ("", "", url)

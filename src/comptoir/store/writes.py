@@ -201,9 +201,9 @@ def _recall(plan: WritePlan, repeat: Repeat, unit: UnitOfWork) -> Steps[Written 
     if digest != repeat.digest:
         raise rejected(
             BAD_REQUEST,
-            f"Another request had this {REQUEST_ID}. Send the unchanged request again, or use "
-            "another id.",
+            f"Another request had this {REQUEST_ID}",
             REQUEST_ID,
+            "Send the unchanged request again, or use another id.",
         )
     outcome = _decode(str(text))
     properties = plan.entity_set.type.properties
@@ -230,9 +230,9 @@ def _recall_all(plans: Sequence[WritePlan], unit: UnitOfWork) -> Steps[list[Writ
         if found and len(found) <= index:
             partly = rejected(
                 BAD_REQUEST,
-                f"Only some requests of the group with this {REQUEST_ID} were done before. Send "
-                "the unchanged group again, or use other ids for all of its requests.",
+                f"Only some requests of the group with this {REQUEST_ID} were executed before",
                 REQUEST_ID,
+                "Send the unchanged group again, or use other ids for all of its requests.",
             )
             raise GroupRefusal(index, partly)
     return found or None

@@ -1,4 +1,4 @@
-"""Alembic's environment: runs revisions on the connection that `comptoir.store.schema` is given."""
+"""Alembic's environment: runs revisions on the connection of `comptoir.store.revisions`."""
 
 from alembic import context
 

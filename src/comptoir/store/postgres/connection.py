@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
+from unicodedata import unidata_version
 from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -21,6 +22,7 @@ import asyncpg
 from comptoir.config import Settings
 from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
+from comptoir.store.schema import Report, SchemaState, check_state, revisions
 from comptoir.store.urls import POSTGRES, shown
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -48,6 +50,9 @@ _CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _LISTS = ("host", "port")
 _FILES = ("sslrootcert", "sslcert", "sslkey", "sslcrl")
 _PORTS = range(1, 65_536)
+_HAS_TABLES = (
+    "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('schema_state') IS NOT NULL"
+)
 _MALFORMED = "the URL, a PG… environment variable, or the service file is malformed"
 
 
@@ -106,15 +111,12 @@ async def check_server(
 ) -> None:
     """Raise `OperatorError` if a server has an unsupported version, encoding or role.
 
-    `minimum` is the lowest major version. With `writes`, a standby is refused.
+    `minimum` is the lowest major version. With `writes`, a standby is refused. Raises `FAULTS` too.
     """
-    try:
-        ((version, encoding, is_standby),) = await connection.fetch(
-            "SELECT current_setting('server_version_num')::BIGINT / 10000,"
-            " current_setting('server_encoding'), pg_is_in_recovery()"
-        )
-    except FAULTS as fault:
-        raise operator_error_of(url, fault) from fault
+    ((version, encoding, is_standby),) = await connection.fetch(
+        "SELECT current_setting('server_version_num')::BIGINT / 10000,"
+        " current_setting('server_encoding'), pg_is_in_recovery()"
+    )
     if version < minimum:
         raise OperatorError(
             f"{shown(url)} is PostgreSQL {version}; {minimum} or later is needed. Upgrade the "
@@ -130,6 +132,51 @@ async def check_server(
             f"{shown(url)} is a standby, which accepts no writes. Name the primary, or all hosts "
             "with target_session_attrs=primary."
         )
+
+
+async def check_database(connection: Connection, url: str, report: Report) -> None:
+    """Raise `OperatorError` if a server or its schema does not meet the requirements.
+
+    `report` receives a warning about the version of Unicode. Raises `FAULTS` too.
+    """
+    await check_server(connection, url, writes=True)
+    has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
+    revision = None
+    if has_version:
+        revision = await connection.fetchval("SELECT version_num FROM alembic_version")
+    rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
+    state = SchemaState.of(revision, {str(name): str(value) for name, value in rows})
+    check_state(state, shown(url))
+    if state.revision == revisions().head and state.unicode != unidata_version:
+        report(
+            f"{shown(url)} converts the case of texts by Unicode {state.unicode}, and this program "
+            f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
+        )
+
+
+async def check_ready(settings: Settings, report: Report) -> None:
+    """Check the database of the settings as `check_database` does.
+
+    Raises `UnreachableError` if the server may be available later.
+    """
+    url = settings.database
+    check_url(url)
+    try:
+        async with connected(settings, url) as connection:
+            await check_database(connection, url, report)
+    except FAULTS as fault:
+        raise operator_error_of(url, fault) from fault
+
+
+@asynccontextmanager
+async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
+    """A connection for a few checks; raises `FAULTS`."""
+    seconds = settings.connect_seconds
+    connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
+    try:
+        yield connection
+    finally:
+        connection.terminate()
 
 
 class Pool:

@@ -1,4 +1,4 @@
-"""Migrations of a PostgreSQL database, its distribution by Citus, and the check of its schema.
+"""Migrations of a PostgreSQL database, and its distribution by Citus.
 
 A migration is one transaction that holds an advisory lock: if several hosts start at once, one
 migrates and the others wait. No state outlives the transaction, so PgBouncer may be in between.
@@ -32,9 +32,7 @@ from comptoir.store.schema import (
     TEXT_INDEX,
     Report,
     SchemaState,
-    check_state,
     revisions,
-    state_of,
     store_state,
 )
 from comptoir.store.urls import shown
@@ -99,7 +97,7 @@ async def migrate_server(
     """
     url = settings.database
     migration = _Migration(settings, model, report, distribute)
-    async with opened(settings, url, writes=True) as connection:
+    async with opened(settings, url) as connection:
         for _ in range(TRIES):
             try:
                 async with connection.begin():
@@ -119,32 +117,15 @@ async def migrate_server(
     )
 
 
-async def check_database(
-    settings: Settings, url: str, report: Report, *, writes: bool = True
-) -> None:
-    """Raise `OperatorError` if a server or its schema does not meet the requirements.
-
-    `UnreachableError` if it may later. `report` receives a warning about the version of Unicode.
-    """
-    async with opened(settings, url, writes=writes) as connection:
-        state = await connection.run_sync(state_of)
-    check_state(state, shown(url))
-    if state.revision == revisions().head and state.unicode != unidata_version:
-        report(
-            f"{shown(url)} converts the case of texts by Unicode {state.unicode}, and this program "
-            f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
-        )
-
-
 @asynccontextmanager
-async def opened(settings: Settings, url: str, *, writes: bool) -> AsyncIterator[AsyncConnection]:
+async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]:
     """A connection to a server that meets the requirements; raises `OperatorError` otherwise."""
 
     async def checked() -> driver.Connection:
         connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
         try:
-            await driver.check_server(connection, url, writes=writes)
-        except OperatorError:
+            await driver.check_server(connection, url, writes=True)
+        except (OperatorError, *FAULTS):
             connection.terminate()
             raise
         return connection

@@ -24,7 +24,7 @@ from comptoir.plan.read import PagePlan, Row
 from comptoir.sql.prepared import Prepared, Query
 from comptoir.sql.statements import Statements
 from comptoir.store.event_loop import Slices
-from comptoir.store.postgres.connection import Connection, check_server, connect
+from comptoir.store.postgres.connection import Connection, check_server, connect, connected
 from comptoir.store.postgres.faults import (
     FAULTS,
     Fault,
@@ -116,23 +116,13 @@ async def check_replica(settings: Settings) -> None:
     url = settings.read_database
     primary: System | None = None
     with suppress(*FAULTS):
-        async with _connected(settings, settings.database) as connection:
+        async with connected(settings, settings.database) as connection:
             primary = await system_of(connection)
     try:
-        async with _connected(settings, url) as connection:
+        async with connected(settings, url) as connection:
             await check_standby(connection, url, primary)
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault
-
-
-@asynccontextmanager
-async def _connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
-    seconds = settings.connect_seconds
-    connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
-    try:
-        yield connection
-    finally:
-        connection.terminate()
 
 
 class Replica:

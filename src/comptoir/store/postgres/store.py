@@ -17,9 +17,14 @@ from comptoir.sql.dialects.postgresql import POSTGRESQL
 from comptoir.sql.prepared import Query
 from comptoir.sql.statements import statements_of
 from comptoir.store.event_loop import SliceScheduler
-from comptoir.store.postgres.connection import CLOSING_SECONDS, Connection, Pool, connect
+from comptoir.store.postgres.connection import (
+    CLOSING_SECONDS,
+    Connection,
+    Pool,
+    check_database,
+    connect,
+)
 from comptoir.store.postgres.faults import FAULTS, refusal_of
-from comptoir.store.postgres.migration import check_database
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.replica_reads import (
     REACH_SECONDS,
@@ -75,7 +80,9 @@ class PostgresStore(Store):
     def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
+        checked = _CheckedConnect(
+            settings.database, partial(connecting, command_seconds=COMMAND_SECONDS)
+        )
         self._noted = noted
         self._name = shown(settings.database)
         self._known_system: System | None = None
@@ -90,7 +97,7 @@ class PostgresStore(Store):
         )
         self._replica: Replica | None = None
         if settings.read_database:
-            self._replica = Replica(settings, statements.service.standing, self._system)
+            self._replica = Replica(settings, statements.service.replica_state, self._system)
         condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
             self._writes,
@@ -160,34 +167,28 @@ class PostgresStore(Store):
 
 
 class _CheckedConnect:
-    """Opens connections after a check of server and schema has succeeded once."""
+    """Opens connections, and checks server and schema until that has succeeded once."""
 
-    def __init__(self, settings: Settings, connect: Callable[[], Awaitable[Connection]]) -> None:
-        self._settings = settings
+    def __init__(self, url: str, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._url = url
         self._connect = connect
         self._is_checked = False
-        self._checking: asyncio.Task[None] | None = None
 
     async def __call__(self) -> Connection:
         """Open a connection; raises `FAULTS`, and `Refusal` (503) if the check fails."""
-        if not self._is_checked:
-            if self._checking is None:
-                self._checking = asyncio.create_task(self._check())
-                # all that wait for it may be cancelled before it fails
-                self._checking.add_done_callback(_retrieve_exception)
-            await asyncio.shield(self._checking)
-        return await self._connect()
-
-    async def _check(self) -> None:
+        connection = await self._connect()
+        if self._is_checked:
+            return connection
+        is_ready = False
         try:
-            await check_database(self._settings, self._settings.database, _log.warning)
-            self._is_checked = True
+            await check_database(connection, self._url, _log.warning)
+            is_ready = self._is_checked = True
         except OperatorError as fault:
-            if isinstance(fault.__cause__, FAULTS):
-                raise refusal_of(fault.__cause__) from fault
             raise _not_ready(fault) from fault
         finally:
-            self._checking = None
+            if not is_ready:
+                connection.terminate()
+        return connection
 
 
 class Statistics:
@@ -251,9 +252,3 @@ def _not_ready(fault: OperatorError) -> Refusal:
 
 def _text(value: Stored | None) -> str | None:
     return None if value is None else str(value)
-
-
-def _retrieve_exception(task: asyncio.Task[None]) -> None:
-    # asyncio reports an exception that is never retrieved
-    if not task.cancelled():
-        task.exception()
