@@ -53,8 +53,7 @@ from comptoir.request.apply import (
     Top,
     Transformation,
 )
-from comptoir.request.expression import ComputeItem
-from comptoir.request.expression.tree import Node, Parameter, Path, walk
+from comptoir.request.expression.tree import ComputeItem, Node, Parameter, Path, walk
 from comptoir.request.options import LARGEST
 
 _NAMES: Mapping[type, str] = {

@@ -26,13 +26,13 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.refusals import limit_exceeded, misused, unsupported
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     COMPUTE,
     parse_compute,
     parse_expression,
     parse_orderby,
-    print_expression,
 )
+from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 FILTER, ORDERBY = "$filter", "$orderby"
