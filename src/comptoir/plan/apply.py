@@ -10,13 +10,13 @@ from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import narrowed
+from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
-from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
+from comptoir.plan.expressions.options import bind_condition, unlimited_texts, uses_property
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import (
     Aggregation,
@@ -108,7 +108,7 @@ class PipelineBinder:
         self._transformations = 0
         self._nodes = 0
         self._aliases: Aliases | None = None
-        self._unlimited = unlimited(binding)
+        self._unlimited = unlimited_texts(binding)
         self._identity = default_order(self._set).keys
         self._order: tuple[OrderKey, ...] = ()
         self._sorting: list[NamedValue] = []
@@ -202,10 +202,10 @@ class PipelineBinder:
         for item in items:
             self._check_name(item.alias, item.position)
             node = self._resolved(item.expression)
-            typed = narrowed(self._binder().value(node))
+            typed = as_narrow(self._binder().value(node))
             if typed.type is types.RECORD:
                 raise self._unsupported(node, "A record as a computed value")
-            if typed.type is types.TEXT and names_one(self._unlimited, node):
+            if typed.type is types.TEXT and uses_property(self._unlimited, node):
                 self._unlimited.add(item.alias)
             lengths[item.alias] = self._length(typed.value, item.position)
             values.append(NamedValue(item.alias, typed.value))
@@ -321,7 +321,7 @@ class PipelineBinder:
             result = INT64 if method == "sum" and typed.type is types.WHOLE else DECIMAL
             function = _FUNCTIONS[method][typed.type]
             return self._aggregated(item, function, typed.value, result, nullable=nullable)
-        if typed.type is types.TEXT and names_one(self._unlimited, expression):
+        if typed.type is types.TEXT and uses_property(self._unlimited, expression):
             raise self._unsupported(expression, f"{method} of {name_of(expression)}")
         function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
         return self._aggregated(item, function, typed.value, typed.edm_type, nullable=nullable)
@@ -401,7 +401,7 @@ class PipelineBinder:
         return misused(self.option, position, problem, "Choose another alias.")
 
     def _refuse_unlimited(self, node: Node, doing: str) -> None:
-        if names_one(self._unlimited, node):
+        if uses_property(self._unlimited, node):
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
     def _misplaced(self, node: Transformation) -> Refusal:
