@@ -76,6 +76,9 @@ class OnSqlite(Calling):
         register(self._connection)
         self._statements = _Statements(SQLITE)
 
+    def close(self) -> None:
+        self._connection.close()
+
     def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         return self._run(self._statements.call(name, wholes), arguments)
 
