@@ -19,13 +19,13 @@ from comptoir.request.apply import (
     Transformation,
     parse_apply,
 )
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     ExpressionLimits,
-    Path,
     parse_compute,
     parse_expression,
     parse_orderby,
 )
+from comptoir.request.expression.tree import Path
 from comptoir.request.search import parse_search
 from support.effort import examples
 from support.printing import print_apply

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
-from comptoir.request.expression import parse_expression
+from comptoir.request.expression.parser import parse_expression
 from comptoir.request.options import QueryOptions, parse_options, query_options, query_string
 from support.effort import examples
 from support.syntax import malformed, reads_back, refusal_of, unsupported

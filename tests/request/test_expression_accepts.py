@@ -2,7 +2,8 @@
 
 import pytest
 
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import parse_expression, parse_orderby
+from comptoir.request.expression.tree import (
     Binary,
     BinaryOperator,
     Call,
@@ -20,8 +21,6 @@ from comptoir.request.expression import (
     Path,
     Unary,
     children,
-    parse_expression,
-    parse_orderby,
     walk,
 )
 

@@ -5,12 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import (
-    ComputeItem,
-    ExpressionLimits,
-    parse_compute,
-    parse_expression,
-)
+from comptoir.request.expression.parser import ExpressionLimits, parse_compute, parse_expression
+from comptoir.request.expression.tree import ComputeItem
 from support.effort import examples
 from support.printing import print_compute
 from support.syntax import malformed, reads_back, unsupported

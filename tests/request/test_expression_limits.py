@@ -5,17 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     DEFAULT_LIMITS,
     ExpressionLimits,
-    In,
-    Logical,
-    Node,
     parse_expression,
     parse_orderby,
-    print_expression,
-    walk,
 )
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.tree import In, Logical, Node, walk
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
 URL_BYTES = 16 * 1024

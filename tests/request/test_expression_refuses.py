@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.request.expression import parse_expression, parse_orderby
+from comptoir.request.expression.parser import parse_expression, parse_orderby
 
 
 def refuse(text: str) -> Refusal:

@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.request.aliases import parse_aliases
 from comptoir.request.expand import parse_expand
-from comptoir.request.expression import (
-    Literal,
-    parse_compute,
-    parse_expression,
-    parse_orderby,
-    walk,
-)
+from comptoir.request.expression.parser import parse_compute, parse_expression, parse_orderby
+from comptoir.request.expression.tree import Literal, walk
 from comptoir.request.options import (
     NO_OPTIONS,
     continued,

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,
     SearchNode,

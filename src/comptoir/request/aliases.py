@@ -5,17 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.expression import (
-    DEFAULT_LIMITS,
+from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
+from comptoir.request.expression.tree import (
     Collection,
-    ExpressionLimits,
     In,
     Literal,
     Node,
     Parameter,
     Syntax,
     children,
-    parse_expression,
     walk,
 )
 from comptoir.request.path import KeyPart

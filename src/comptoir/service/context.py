@@ -15,7 +15,7 @@ from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
 from comptoir.refusals import inapplicable, unsupported
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
