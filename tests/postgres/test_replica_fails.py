@@ -94,7 +94,7 @@ def test_a_replica_that_hangs_delays_no_read_for_long(followed: Followed) -> Non
 @pytest.fixture
 def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a company is still there is asked for every request that may ask the primary."""
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 0)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("always_asked")

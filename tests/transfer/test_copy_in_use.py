@@ -193,7 +193,7 @@ def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
 def test_a_service_that_takes_the_company_to_be_there_still_writes_nothing(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 60)
     pair.copied(company)
     there = pair.there(company)
     there.record(CONTACT)
