@@ -145,7 +145,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         assert again.json()["name"] == "before"
 
 
-def test_a_start_notices_an_older_database_when_as_much_was_written_to_it_since(
+def test_a_start_notices_an_older_database_even_if_as_much_was_written_to_it_since(
     ready: Command, back_up: BackUp
 ) -> None:
     with serving(ready) as client:
@@ -230,7 +230,7 @@ def test_only_the_named_companies_are_renewed(ready: Command, service_over: Serv
         ([COMPANY, UNKNOWN], f"there is no company {UNKNOWN}"),
     ],
 )
-def test_what_cannot_be_renewed_is_refused_as_a_whole(
+def test_a_renewal_of_an_unknown_company_is_refused_as_a_whole(
     ready: Command, service_over: Service, arguments: list[str], reason: str
 ) -> None:
     client = company_of(service_over)
@@ -241,9 +241,7 @@ def test_what_cannot_be_renewed_is_refused_as_a_whole(
     assert client.patch(path, {"name": "same"}, tag_of(made)).status_code == 200
 
 
-def test_all_processes_keep_what_they_acknowledged_in_one_file(
-    ready: Command, back_up: BackUp
-) -> None:
+def test_all_processes_save_their_watermarks_in_one_file(ready: Command, back_up: BackUp) -> None:
     with serving(ready) as client:
         backup = back_up(ready.url)
         with Service(lambda *_: ready.url, ready.folder) as service:
@@ -258,7 +256,7 @@ def test_all_processes_keep_what_they_acknowledged_in_one_file(
 
 
 @ON_SQLITE
-def test_a_kill_loses_at_most_the_last_seconds_of_what_is_kept(
+def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
     ready: Command, back_up: BackUp
 ) -> None:
     """What is kept is the same on every database."""
@@ -273,7 +271,7 @@ def test_a_kill_loses_at_most_the_last_seconds_of_what_is_kept(
 
 
 @ON_SQLITE
-def test_a_folder_that_takes_no_file_costs_a_warning(
+def test_a_folder_that_cannot_be_written_causes_a_warning(
     ready: Command, service_over: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     (ready.folder / "keys" / LOCK_NAME).mkdir()
@@ -285,7 +283,7 @@ def test_a_folder_that_takes_no_file_costs_a_warning(
 
 
 @ON_SQLITE
-def test_a_damaged_file_costs_a_warning(ready: Command) -> None:
+def test_a_damaged_file_causes_a_warning(ready: Command) -> None:
     (ready.folder / "keys").mkdir(mode=0o700)
     (ready.folder / "keys" / NAME).write_text("{")
     with ready.started("serve", "--port", "0") as process:

@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_records(
         (["--company-name", ""], "blank"),
     ],
 )
-def test_what_cannot_be_made_is_said_in_one_line(
+def test_an_invalid_argument_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
     assert reason in command.fault("sample", *arguments)

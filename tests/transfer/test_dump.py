@@ -90,7 +90,7 @@ def test_a_sample_of_every_entity_type_is_loaded_byte_for_byte(
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_every_text_and_number_comes_back(
+def test_every_text_and_number_is_loaded_unchanged(
     ready: Command, load_target: LoadTarget, form: str
 ) -> None:
     amounts = ["0", "0.00001", "-0.1", "9999999999999.99999", "-9999999999999.99999", "1e3"]
@@ -155,7 +155,7 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
 
-def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Path) -> None:
+def test_a_dump_does_not_show_later_writes(company: Company, tmp_path: Path) -> None:
     """Neither in the file that is being written, nor in those that come behind it."""
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     company.load("shippingAgentsExt", {"code": "A"})
@@ -214,7 +214,7 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
         (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
     ],
 )
-def test_what_cannot_be_dumped_is_said_in_one_line(
+def test_a_dump_that_is_not_possible_is_an_error_in_one_line(
     ready: Command, arguments: list[str], reason: str
 ) -> None:
     (ready.folder / "file").touch()

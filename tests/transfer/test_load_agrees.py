@@ -41,7 +41,7 @@ def _load_target(fresh: FreshDatabase, folder: Path) -> LoadTarget:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_same_files_leave_the_same(
+def test_the_same_files_give_the_same_records(
     load_targets: tuple[LoadTarget, LoadTarget], seed: int
 ) -> None:
     for file in random_files(seed, FILES):
