@@ -1,4 +1,4 @@
-"""`comptoir company`: made, listed, with the id last."""
+"""`comptoir company`: create and list companies."""
 
 import pytest
 

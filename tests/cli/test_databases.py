@@ -1,4 +1,4 @@
-"""Files of SQLite that cannot be used: one line says what to do, and nothing is made by mistake."""
+"""SQLite files that cannot be used: an error in one line, and no file by mistake."""
 
 import os
 import resource
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_read_is_reported(ready: Command) -> None:
 
 
 def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run with a limit to the size of files, which stands in for a full disk."""
+    """Run with a limit on the size of files, in place of a full disk."""
     ended = subprocess.run(
         command.arguments(*arguments),
         env=command.environment,

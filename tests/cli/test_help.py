@@ -24,7 +24,7 @@ COMMANDS = dict(walked(command_line()))
 
 
 def texts(held: TyperCommand | TyperGroup) -> Iterator[str]:
-    """What the help of a command has to show."""
+    """The texts that the help of a command must show."""
     yield held.help or ""
     for each in held.params:
         assert isinstance(each, TyperArgument | TyperOption)

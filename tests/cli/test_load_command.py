@@ -1,4 +1,4 @@
-"""`comptoir load`: which files it takes, what it prints, how it ends, and that it goes on."""
+"""`comptoir load`: the files that it accepts, its output, its exit status, and resuming."""
 
 import asyncio
 import os
@@ -154,7 +154,7 @@ def names_in(url: str, company_id: str) -> list[object]:
 
 
 def wait_for_a_part(command: Command, process: Process) -> None:
-    """Return when some of what the process loads is written."""
+    """Return when the process has written some of the rows."""
 
     async def opened() -> Store:
         return open_store(Settings(database=command.url))

@@ -1,4 +1,4 @@
-"""`comptoir company renew`: what a restored database must forget, and what it need not."""
+"""`comptoir company renew`: the tags and links that become invalid, and those that do not."""
 
 import re
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def service_over(ready: Command) -> Iterator[Service]:
 
 
 def refused_start(command: Command) -> str:
-    """What `comptoir serve` says when it does not start."""
+    """The error of `comptoir serve` when it does not start."""
     with command.started("serve", "--port", "0") as process:
         assert process.stdout.readline() == b"", "it serves"
         assert process.wait() == 1
@@ -71,7 +71,7 @@ def company_of(service: Service | Server, company_id: str = COMPANY) -> Client:
 
 
 def incarnation(tag: str) -> str:
-    """What a tag is made of beside the version."""
+    """The part of an entity tag before the version."""
     return tag.rpartition(".")[0]
 
 
@@ -135,7 +135,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         assert client.get(path, headers=token(new)).status_code == 200
         assert half.next_link is not None
         rest = page(client.get(half.next_link.rpartition("/")[2]))
-        # a walk goes on after the values of its last record
+        # paging resumes after the values of the last record
         assert {each["code"] for each in half.value + rest.value} >= {"A", "Z"}
         # but one that leads to a delta link misses the changes that were lost
         assert tracked.next_link is not None
@@ -259,7 +259,7 @@ def test_all_processes_save_their_watermarks_in_one_file(ready: Command, back_up
 def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
     ready: Command, back_up: BackUp
 ) -> None:
-    """What is kept is the same on every database."""
+    """The saved watermarks are the same on every database."""
     settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
     with Server(settings, ready.folder) as server:
         backup = back_up(ready.url)

@@ -38,7 +38,7 @@ def pasted(lines: list[str]) -> list[dict[str, str]]:
 
 
 def ready_lines(process: Process) -> list[str]:
-    """What a quickstart prints until the service can be used."""
+    """The lines that a quickstart prints until the service can be used."""
     lines: list[str] = []
     for line in lines_of(process):
         lines.append(line)

@@ -1,4 +1,4 @@
-"""PostgreSQL databases that cannot be used: one line that says what to do, and no password."""
+"""PostgreSQL databases that cannot be used: an error in one line, without the password."""
 
 import asyncio
 import re

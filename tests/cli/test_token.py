@@ -1,4 +1,4 @@
-"""`comptoir token`: what is asked for is what the service accepts."""
+"""`comptoir token`: the service accepts the token with the requested claims."""
 
 import sqlite3
 from datetime import timedelta
@@ -79,7 +79,7 @@ def test_a_setting_is_a_number_in_ascii(number: str, command: Command) -> None:
 
 
 def test_an_unknown_company_causes_a_warning(ready: Command) -> None:
-    """Not refused: the company may be made later, or be in another database."""
+    """It is not an error: the company may be created later, or be in another database."""
     unknown = "c0ffee00-0000-4000-8000-0000000000ff"
     issued = ready.done("token", "--company", COMPANY, "--company", unknown)
     assert examined(ready, issued.out.strip()).principal.companies == frozenset({COMPANY, unknown})

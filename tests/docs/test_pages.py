@@ -1,4 +1,4 @@
-"""What a page promises is told from what was printed."""
+"""Differences between a page and the output are found."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The reference is what the declarations give now, and nothing in it lacks a line."""
+"""The reference is up to date, and describes everything."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`comptoir copy`: a company is in another database what it was, tags and change log included."""
+"""`comptoir copy`: the copy of a company is equal, including tags and change log."""
 
 import filecmp
 import tracemalloc
@@ -179,7 +179,7 @@ def test_other_companies_of_the_target_are_left_alone(pair: TwoDatabases, compan
 
 
 def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:
-    """What it was is a part of what it has become."""
+    """The earlier state is a part of the later one."""
     pair.copied(company)
     there = pair.there(company)
     record(there.patch(AGENT, {"name": "New"}, "*"))

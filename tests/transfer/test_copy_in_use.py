@@ -1,4 +1,4 @@
-"""A source may be written to while it is copied: the target becomes what it is in the end."""
+"""The source may be written to during a copy: the target becomes equal in the end."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_unique_values_may_move_between_records_in_different_steps(
 
 
 def test_unique_values_may_move_among_many_records(pair: TwoDatabases, company: Company) -> None:
-    """Each record takes the number of the one that is looked up behind it."""
+    """Each record takes the number of the one that is looked up after it."""
     ids = [guid(at) for at in range(2 * LOOKUP + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
 
@@ -93,7 +93,7 @@ def test_unique_values_may_move_among_many_records(pair: TwoDatabases, company: 
 def test_repeatable_writes_that_change_nothing_are_followed(
     pair: TwoDatabases, company: Company
 ) -> None:
-    """They take no change number, and still must not be decided anew."""
+    """They have no change number, and still must not be decided again."""
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     pair.stopped_at(company, "comparing")
     first = company.patch(AGENT, {}, headers=headers)
@@ -151,7 +151,7 @@ def test_the_same_command_follows_writes_after_a_complete_copy(
 
 
 def test_a_copy_does_not_delay_writes(pair: TwoDatabases, company: Company) -> None:
-    """A tag that the source gives in the middle of it is one of the target in the end."""
+    """An entity tag from the source during the copy is valid in the target afterwards."""
     tags = []
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""A copy that was interrupted goes on by the same command, and nobody sees the company before."""
+"""The same command resumes an interrupted copy; until its end, the company is invisible."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What is not copied, and what is not taken for a copy: said in one line, and seen by nobody."""
+"""Copies that are refused: an error in one line, and nothing visible in the target."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def company(pair: TwoDatabases) -> Company:
 
 
 LAST = "ffffffff-ffff-4fff-8fff-ffffffffffff"
-"""A key behind all others: what is missing there would be copied by the next try."""
+"""The last key: a missing record with it would be copied by the next attempt."""
 
 CHANGED = f"UPDATE \"customersExt\" SET city = 'Atlantis' WHERE id = '{CUSTOMER}'"
 MISSING = f"DELETE FROM \"customersExt\" WHERE id = '{CUSTOMER}'"

@@ -1,4 +1,4 @@
-"""`comptoir company delete`: what goes, what stays, and what interrupts it."""
+"""`comptoir company delete`: the deleted data, other data, and interrupts."""
 
 import asyncio
 import os
@@ -69,7 +69,7 @@ def rows_left(command: Command, company: Company) -> dict[str, int]:
 
 
 def marks_left(command: Command) -> list[tuple[object, ...]]:
-    """The companies that a copy or a deletion holds."""
+    """The companies with the mark of a copy or a deletion."""
     return run_sql(command.url, "SELECT company_id FROM copies")
 
 
@@ -248,7 +248,7 @@ def during(command: Command, company: Company, work: Callable[[], object]) -> No
         if left:
             left -= 1
             with ThreadPoolExecutor(1) as thread:
-                # another thread, since what is done may run an event loop of its own
+                # in another thread, since the work may run its own event loop
                 thread.submit(work).result()
 
     delete_here(command, company.id, listen)
@@ -395,7 +395,7 @@ def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(
 
 
 def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
-    """The status of a deletion on a terminal on which a text is typed, and what it prints."""
+    """The status and the output of a deletion on a terminal with typed input."""
     control, terminal = pty.openpty()
     try:
         with subprocess.Popen(
@@ -416,7 +416,7 @@ def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
 
 @ON_SQLITE
 def test_a_terminal_asks_for_the_name(ready: Command) -> None:
-    """What is asked proves nothing about the database."""
+    """The question does not depend on the database."""
     status, out, err = typed(ready, "test\n", COMPANY)
     assert (status, out) == (1, "")
     assert f"Delete Test {COMPANY} permanently? Type its name" in err
@@ -431,7 +431,7 @@ def test_a_terminal_asks_for_the_name(ready: Command) -> None:
 def test_a_terminal_asks_for_the_id_after_an_interrupted_deletion(
     ready: Command, company: Company
 ) -> None:
-    """What is asked proves nothing about the database."""
+    """The question does not depend on the database."""
     with pytest.raises(Stopped):
         delete_here(ready, company.id, stop)
 

@@ -1,4 +1,4 @@
-"""What loading does to records: matched and updated or inserted, given columns kept."""
+"""A load matches rows with records, and updates or inserts them."""
 
 from pathlib import Path
 
@@ -126,7 +126,7 @@ def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
 
 @pytest.fixture
 def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is taken for a large one, which is read again for writing."""
+    """Treat every file as a large one, which is read again for writing."""
     monkeypatch.setattr(load, "KEPT_BYTES", -1)
 
 

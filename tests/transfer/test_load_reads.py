@@ -1,4 +1,4 @@
-"""What loading reads alike: text formats, and the harmless differences between files.
+"""Text formats, and differences between files that do not change the records.
 
 Which form a text has, no database sees: one of them will do for all the forms.
 """
@@ -23,7 +23,7 @@ NDJSON = (
 )
 ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
 LONG_TEXTS = 400
-"""So many of a hundred thousand characters are more than what is held of them at a time."""
+"""More texts of 100,000 characters than are in memory at a time."""
 
 ANSWER = (
     '{"@odata.context": "x", "@odata.count": 2, "value": '

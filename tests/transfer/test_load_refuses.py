@@ -1,4 +1,4 @@
-"""What loading refuses: each fault with its file, line, column and reason, and nothing written.
+"""Faults of files: reported with file, line, column and reason; nothing is written.
 
 What is wrong with the text itself is found before the database is asked: one of them will do.
 """
