@@ -14,8 +14,8 @@ from reference_pages import (
     Parameter,
     code,
     commands_page,
+    entity_types_page,
     errors_page,
-    kinds_page,
     page,
     settings_page,
     split_marks,
@@ -138,7 +138,7 @@ def odata_page(corpus: Sequence[Area]) -> str:
 def pages() -> Mapping[str, str]:
     """Every reference page by the name of its file."""
     return {
-        "kinds.md": kinds_page(MODEL),
+        "entity-types.md": entity_types_page(MODEL),
         "settings.md": settings_page(options_of_settings()),
         "errors.md": errors_page(ERROR_TABLE),
         "commands.md": commands_page(commands()),

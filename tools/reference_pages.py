@@ -31,11 +31,11 @@ _ERRORS_INTRO = (
 )
 
 
-def kinds_page(model: Model) -> str:
-    """The fields, methods and rules of every entity set."""
+def entity_types_page(model: Model) -> str:
+    """The properties, methods and rules of every entity type."""
     sets = sorted(model.sets, key=lambda each: (each.per_company, each.name.lower()))
     overview = table(
-        ("Resource", "Kind", "Key", "Methods", "What it holds"),
+        ("Entity set", "Entity type", "Key", "Methods", "Description"),
         (
             (
                 f"[{each.name}](#{anchor(each.name)})",
@@ -47,9 +47,9 @@ def kinds_page(model: Model) -> str:
             for each in sets
         ),
     )
-    types = {type(each.type): each.type for kind in sets for each in kind.type.properties}
+    types = {type(each.type): each.type for held in sets for each in held.type.properties}
     forms = table(
-        ("Type", "Takes", "No value"),
+        ("Type", "Values", "Empty value"),
         sorted(
             (
                 code(each.edm_name),
@@ -60,13 +60,13 @@ def kinds_page(model: Model) -> str:
         ),
     )
     return page(
-        "Kinds of records",
+        "Entity types",
         "`src/comptoir/catalog`",
         overview,
-        "A response has all fields, in this order.",
+        "A response has all properties, in this order.",
         "## Types",
         forms,
-        *(_kind_section(each) for each in sets),
+        *(_entity_type_section(each) for each in sets),
     )
 
 
@@ -80,90 +80,90 @@ def record_methods(entity_set: EntitySet) -> tuple[str, ...]:
     return ("GET", "HEAD") if entity_set.read_only else ("GET", "HEAD", "PATCH", "PUT", "DELETE")
 
 
-def _kind_section(entity_set: EntitySet) -> str:
-    kind = entity_set.type
+def _entity_type_section(entity_set: EntitySet) -> str:
+    entity_type = entity_set.type
     address = entity_set.name
     if entity_set.per_company:
         address = f"companies({{company_id}})/{entity_set.name}"
-    quote = "'" if isinstance(kind.key_property.type, Text) else ""
-    record = f"{address}({quote}{{{kind.key}}}{quote})"
+    quote = "'" if isinstance(entity_type.key_property.type, Text) else ""
+    record = f"{address}({quote}{{{entity_type.key}}}{quote})"
     lines = [
-        f"- All: `{address}`: {', '.join(collection_methods(entity_set))}",
-        f"- One: `{record}`: {', '.join(record_methods(entity_set))}",
+        f"- Collection: `{address}`: {', '.join(collection_methods(entity_set))}",
+        f"- Record: `{record}`: {', '.join(record_methods(entity_set))}",
     ]
     lines += [f"- {note}" for note in _notes(entity_set)]
     properties = table(
-        ("Field", "Type", "Up to", "Rules", "What it is"),
+        ("Property", "Type", "Limit", "Rules", "Description"),
         (
             (
                 code(each.name),
                 each.type.edm_name.removeprefix("Edm."),
                 _length(each.type),
-                "; ".join(_rules(kind, each)),
+                "; ".join(_rules(entity_type, each)),
                 _described(each),
             )
-            for each in kind.properties
+            for each in entity_type.properties
         ),
     )
-    parts = [f"## {entity_set.name}", kind.description, "\n".join(lines), properties]
-    if kind.navigation:
-        parts.append(_relations(kind))
+    parts = [f"## {entity_set.name}", entity_type.description, "\n".join(lines), properties]
+    if entity_type.navigation:
+        parts.append(_relations(entity_type))
     return "\n\n".join(parts)
 
 
-def _relations(kind: EntityType) -> str:
+def _relations(entity_type: EntityType) -> str:
     return table(
-        ("Related records", "Of", "Joined by", "What they are"),
+        ("Navigation property", "Entity set", "Condition", "Description"),
         (
             (
                 code(each.name),
-                f"{'many of' if each.collection else 'one of'} {each.target}",
+                f"{'records' if each.collection else 'one record'} of {each.target}",
                 "; ".join(_joined(each)),
                 each.description,
             )
-            for each in kind.navigation
+            for each in entity_type.navigation
         ),
     )
 
 
 def _joined(navigation: NavigationProperty) -> Iterator[str]:
     own, other = navigation.on
-    yield f"its {code(other)} is this {code(own)}"
+    yield f"{code(other)} equals this {code(own)}"
     for name, value in navigation.only.items():
         wanted = f'"{value}"'
-        yield f"its {code(name)} is {code(wanted)}"
+        yield f"{code(name)} is {code(wanted)}"
 
 
-def _length(kind: PrimitiveType) -> str:
-    if isinstance(kind, Base64Text):
+def _length(edm_type: PrimitiveType) -> str:
+    if isinstance(edm_type, Base64Text):
         return "the body limit"
-    if isinstance(kind, Text):
-        return f"{kind.max_length:,} characters"
-    if isinstance(kind, DecimalNumber):
-        return f"{kind.precision} digits, {kind.scale} of them decimals"
-    if isinstance(kind, Int32):
-        return f"{kind.maximum:,}"
+    if isinstance(edm_type, Text):
+        return f"{edm_type.max_length:,} characters"
+    if isinstance(edm_type, DecimalNumber):
+        return f"{edm_type.precision} digits, {edm_type.scale} of them decimals"
+    if isinstance(edm_type, Int32):
+        return f"{edm_type.maximum:,}"
     return ""
 
 
-def _rules(kind: EntityType, declared: Property) -> Iterator[str]:
-    if declared.name == kind.key:
+def _rules(entity_type: EntityType, declared: Property) -> Iterator[str]:
+    if declared.name == entity_type.key:
         yield "key"
     if declared.required:
         yield "required, never empty"
     if declared.modified_at:
         yield "computed: the time of the last change"
     if declared.kept_on_create:
-        yield "kept when a create sends it"
+        yield "a create may set it"
     if declared.numbered:
-        yield "the next free number when a create leaves it out"
+        yield "default: the next number"
     if isinstance(declared.type, Int32) and declared.type.digits:
-        yield "digits may be sent as text"
+        yield "accepts a string of digits"
     if isinstance(declared.type, Base64Text):
         yield "Base64"
     if declared.secret:
         yield "secret: never in logs, queries or the change log, nor in a dump by default"
-    if any(each.target == declared.name for each in kind.derivations):
+    if any(each.target == declared.name for each in entity_type.derivations):
         yield "derived"
 
 
@@ -175,37 +175,35 @@ def _described(declared: Property) -> str:
 
 
 def _notes(entity_set: EntitySet) -> Iterator[str]:
-    kind = entity_set.type
+    entity_type = entity_set.type
     if not entity_set.per_company:
         yield "Created by `comptoir company create`."
     elif entity_set.read_only and entity_set.view is None:
-        yield "Filled by `comptoir load`."
-    for rule in kind.unique:
-        blank = "; records where it is blank are not compared" if rule.blank_is_free else ""
+        yield "Loaded with `comptoir load`."
+    for rule in entity_type.unique:
+        blank = "; several records may have an empty value" if rule.blank_is_free else ""
         yield f"Unique per company: {codes(rule.properties)}{blank}."
-    for each in kind.derivations:
+    for each in entity_type.derivations:
         if isinstance(each, Computed):
-            yield f"Derived unless the body has it: `{each.target}` is {each.meaning}."
+            yield f"Derived unless the body contains it: `{each.target}` is {each.meaning}."
         else:
             yield (
-                f"Derived unless the body has it: `{each.target}` is {each.meaning}. Without "
-                "such a record it is an ordinary field."
+                f"Derived unless the body contains it: `{each.target}` is {each.meaning}. Without "
+                "such a record it is an ordinary property."
             )
     if entity_set.view is not None:
-        named = [f"`{own}` is its `{base}`" for own, base in entity_set.view.columns.items()]
-        yield f"Each record is one of {entity_set.view.base}: {', '.join(named)}."
+        named = [f"`{own}` is `{base}`" for own, base in entity_set.view.columns.items()]
+        yield f"A view of {entity_set.view.base}: {', '.join(named)}."
     if entity_set.create_guarded:
         yield (
-            "Creating needs `If-Match` (or `If-None-Match: *`), which guards the record of the "
-            f"same `{kind.key}`: 428 without one, 412 when a tag does not match an existing "
-            "record, 409 when it does. A client that names the protocol (`OData-Version`) may "
-            "leave it out."
+            "A create requires `If-Match` or `If-None-Match: *`, which applies to an existing "
+            f"record with the same `{entity_type.key}`: 428 without it, 412 if the ETag does not "
+            "match, otherwise 409. A client that names the protocol (`OData-Version`) may omit it."
         )
     if entity_set.single_inline:
         yield (
-            "When exactly one record matches, the only query option is `$filter` and the client "
-            "does not name the protocol, the response also has the record's fields at the top "
-            "level."
+            "If exactly one record matches, `$filter` is the only query option and the client does "
+            "not name the protocol, the response also has the record's properties at the top level."
         )
     if entity_set.key_narrows:
         yield (
@@ -216,9 +214,9 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
     if entity_set.pair_filter is not None:
         pairs = entity_set.pair_filter
         yield (
-            f"`$filter` takes pairs `{pairs.name}<n> eq '…' and {pairs.value}<n> eq '…'`, `<n>` "
-            f"from 1 to {pairs.count}, each of which must hold in {pairs.carrier}; a name alone "
-            "asks for records that have it, whatever its value."
+            f"`$filter` accepts pairs `{pairs.name}<n> eq '…' and {pairs.value}<n> eq '…'` with "
+            f"`<n>` from 1 to {pairs.count}. A record must match all pairs, by {pairs.carrier}. A "
+            "name without a value matches any value."
         )
 
 

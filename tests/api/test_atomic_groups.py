@@ -1,4 +1,4 @@
-"""Atomic groups: all of their writes are done, in order, or none."""
+"""Atomic groups: their writes succeed or fail together."""
 
 import pytest
 
@@ -24,7 +24,7 @@ AGENT = PATHS["shippingAgentsExt"]
 CREATE = Part("POST", "shippingAgentsExt", {"code": "UPS"})
 
 
-def test_all_writes_of_a_group_are_done_in_order(own_stock: Company, service: Service) -> None:
+def test_the_writes_of_a_group_run_in_order(own_stock: Company, service: Service) -> None:
     before = own_stock.changes()
 
     answers = run_group(
@@ -45,8 +45,8 @@ def test_all_writes_of_a_group_are_done_in_order(own_stock: Company, service: Se
     assert [each.number for each in done] == [len(before) + n for n in range(1, 5)]
 
 
-def test_later_writes_see_what_earlier_ones_did(company: Company, service: Service) -> None:
-    """A record that the group created is updated by the path that it was given."""
+def test_later_writes_see_earlier_ones(company: Company, service: Service) -> None:
+    """A new record is updated by the path that `add` returned."""
     answers = run_group(
         company,
         service.settings,
@@ -65,8 +65,10 @@ def test_later_writes_see_what_earlier_ones_did(company: Company, service: Servi
     assert left["id"] == shown(answers[4])["id"] not in ids
 
 
-def test_a_path_is_known_before_anything_is_written(company: Company, service: Service) -> None:
-    """Also that of a record whose key the body gives, and of a code with an apostrophe."""
+def test_the_path_of_a_record_is_known_before_the_commit(
+    company: Company, service: Service
+) -> None:
+    """Also with a key in the body, and with a code that has an apostrophe."""
     answers = run_group(
         company,
         service.settings,
@@ -81,7 +83,7 @@ def test_a_path_is_known_before_anything_is_written(company: Company, service: S
     assert (shown(answers[4])["code"], shown(answers[4])["symbol"]) == ("1' ft/ü", "u")
 
 
-def test_a_value_that_the_group_freed_can_be_taken(own_stock: Company, service: Service) -> None:
+def test_a_value_that_the_group_has_freed_can_be_used(own_stock: Company, service: Service) -> None:
     answers = run_group(
         own_stock,
         service.settings,
@@ -110,10 +112,8 @@ FAILING: dict[str, tuple[Part, ErrorType]] = {
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_when_one_write_is_refused_none_is_done(
-    name: str, own_stock: Company, service: Service
-) -> None:
-    """The refusal says which it was; numbers are not used up."""
+def test_a_refused_write_undoes_the_group(name: str, own_stock: Company, service: Service) -> None:
+    """The refusal has the index of the write, and no number is used."""
     failing, kind = FAILING[name]
     before, agents = own_stock.changes(), own_stock.listed("shippingAgentsExt")
 
@@ -144,7 +144,7 @@ def test_when_one_write_is_refused_none_is_done(
         (Part("PATCH", AGENT, b"{", ANY), BAD_REQUEST, "JSON"),
     ],
 )
-def test_what_is_refused_at_once_is_refused_when_it_is_added(
+def test_faults_that_need_no_record_are_refused_by_add(
     part: Part, kind: ErrorType, named: str, own_stock: Company, service: Service
 ) -> None:
     before = own_stock.changes()
@@ -156,7 +156,7 @@ def test_what_is_refused_at_once_is_refused_when_it_is_added(
     assert own_stock.changes() == before
 
 
-def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
+def test_a_group_belongs_to_one_company(company: Company, service: Service) -> None:
     other = service.new_company()
 
     with pytest.raises(Refusal, match="different companies") as refused:
@@ -168,12 +168,12 @@ def test_a_group_is_of_one_company(company: Company, service: Service) -> None:
     assert company.changes() == other.changes() == []
 
 
-def test_an_empty_group_has_no_answers(company: Company, service: Service) -> None:
+def test_an_empty_group_has_no_responses(company: Company, service: Service) -> None:
     assert run_group(company, service.settings) == []
 
 
-def test_a_repeated_group_is_done_once(company: Company, service: Service) -> None:
-    """Its paths are the same again, though the key of the new record was not sent."""
+def test_a_repeated_group_runs_once(company: Company, service: Service) -> None:
+    """Its paths are the same, although the key of the new record was not sent."""
     parts = [
         Part("POST", "shippingAgentsExt", {"code": "UPS"}, repeatable()),
         Part("PATCH", "{0}", {"name": "New"}, repeatable(If_Match="*")),
@@ -189,10 +189,10 @@ def test_a_repeated_group_is_done_once(company: Company, service: Service) -> No
 
 
 @pytest.mark.parametrize("known", [0, 1])
-def test_a_group_of_which_a_part_was_done_is_refused(
+def test_a_group_with_a_repeated_part_is_refused(
     known: int, company: Company, service: Service
 ) -> None:
-    """It is done whole or not at all, so it can only be recalled whole."""
+    """Only a whole group can be repeated."""
     parts = [Part("POST", "shippingAgentsExt", {"code": code}, repeatable()) for code in "AB"]
     run_group(company, service.settings, parts[known])
     changed = company.changes()
@@ -205,8 +205,8 @@ def test_a_group_of_which_a_part_was_done_is_refused(
     assert company.changes() == changed
 
 
-def test_a_refused_group_is_decided_anew(company: Company, service: Service) -> None:
-    """Also its writes that would have been done."""
+def test_a_refused_group_is_tried_again(company: Company, service: Service) -> None:
+    """Also its valid writes."""
     parts = [Part("POST", "shippingAgentsExt", {"code": code}, repeatable()) for code in "AB"]
     created = company.post("shippingAgentsExt", {"code": "B"})
     with pytest.raises(GroupRefusal):

@@ -1,4 +1,4 @@
-"""Who may do what: tokens that are not accepted, scopes that do not suffice, foreign companies."""
+"""Invalid tokens, insufficient scopes, and companies that a token does not reach."""
 
 import base64
 
@@ -36,7 +36,7 @@ def _refused_headers(service: Service, other: Service) -> dict[str, str | None]:
         "another scheme": "Basic dXNlcjpwYXNz",
         "a token without scheme": good,
         "a scheme without token": "Bearer",
-        "garbled": "Bearer x.y.z",
+        "malformed": "Bearer x.y.z",
         "cut": f"Bearer {good[:-5]}",
         "two tokens": f"Bearer {good}, Bearer {good}",
         "too long": f"Bearer {good}{'x' * 10_000}",
@@ -55,7 +55,7 @@ REFUSED = (
     "another scheme",
     "a token without scheme",
     "a scheme without token",
-    "garbled",
+    "malformed",
     "cut",
     "two tokens",
     "too long",
@@ -74,7 +74,7 @@ WITHOUT_TOKEN = ("none", "empty", "another scheme", "a token without scheme")
 def test_a_request_without_an_accepted_token_is_401(
     method: str, name: str, own_stock: Company, service: Service, specimen_service: Service
 ) -> None:
-    """The challenge says that a bearer token is needed, or what is wrong with it (RFC 6750)."""
+    """The challenge asks for a bearer token, or names its fault (RFC 6750)."""
     authorization = _refused_headers(service, specimen_service)[name]
     headers = {} if authorization is None else {"Authorization": authorization}
     changed = own_stock.changes()
@@ -92,7 +92,7 @@ def test_a_request_without_an_accepted_token_is_401(
     assert own_stock.changes() == changed
 
 
-def test_no_answer_repeats_a_token(stocked: Company, service: Service) -> None:
+def test_no_response_repeats_a_token(stocked: Company, service: Service) -> None:
     bad = _tampered(service.tokens.issue())
 
     answer = stocked.using(bad).get(AGENT)
@@ -122,7 +122,7 @@ WRITES = ("POST", "PATCH")
     ids=str,
 )
 @pytest.mark.parametrize("method", READS + WRITES)
-def test_a_token_may_do_what_its_scopes_allow(
+def test_a_token_allows_what_its_scopes_allow(
     method: str, scopes: list[Scope], allowed: tuple[str, ...], own_stock: Company, service: Service
 ) -> None:
     client = own_stock.using(service.tokens.issue(scopes))
@@ -147,7 +147,7 @@ def test_a_token_may_do_what_its_scopes_allow(
 
 @pytest.mark.parametrize("path", ["", "contactsExt", *PATHS.values(), "nothingExt"])
 @pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-def test_a_foreign_company_is_404_whatever_is_asked_of_it(
+def test_every_request_to_a_foreign_company_is_404(
     method: str, path: str, stocked: Company, service: Service
 ) -> None:
     foreign = stocked.using(service.tokens.issue(companies=[service.new_company().id]))
@@ -162,14 +162,14 @@ def test_a_restricted_token_works_in_its_companies(own_stock: Company, service: 
     assert record(restricted.patch(AGENT, {"name": "x"}, if_match="*"))["name"] == "x"
 
 
-def test_the_change_log_names_who_wrote(own_stock: Company) -> None:
+def test_the_change_log_names_the_subject_of_a_write(own_stock: Company) -> None:
     record(own_stock.patch(AGENT, {"name": "x"}, if_match="*"))
 
     assert own_stock.changes()[-1].by == "tests"
 
 
-def test_a_secret_is_on_the_wire_of_its_record_alone(own_stock: Company) -> None:
-    """A password is read and written like any field, but no query tells anything about it."""
+def test_a_secret_is_only_in_responses_of_its_own_record(own_stock: Company) -> None:
+    """A password is read and written like any property, but no query reveals it."""
     path = PATHS["contactsExt"]
     password = str(SAMPLES["contactsExt"]["onlinePassword"])
     assert own_stock.record(path)["onlinePassword"] == password

@@ -1,4 +1,4 @@
-"""Bodies that are refused: each with its code and target, and nothing is changed."""
+"""Bodies that are refused, with code and target, and without a change."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ ATTRIBUTE_PATH = f"itemAttributesExt({ITEM_ATTRIBUTE})"
 
 @pytest.fixture(scope="module")
 def kept(stocked: Company) -> Company:
-    """A company in which whatever is tried here changes nothing."""
+    """A company that is checked to be unchanged after the test."""
     return stocked
 
 
@@ -68,14 +68,14 @@ SYNTAX = {
 
 
 @pytest.mark.parametrize("name", SYNTAX)
-def test_a_body_that_is_no_object_is_400(name: str, kept: Company) -> None:
+def test_a_body_that_is_not_an_object_is_400(name: str, kept: Company) -> None:
     with nothing_changes(kept, CONTACT_PATH):
         refusal(kept.patch(CONTACT_PATH, SYNTAX[name], if_match="*"), "BadRequest")
         refusal(kept.post("contactsExt", SYNTAX[name]), "BadRequest")
 
 
 @pytest.mark.parametrize("depth", range(900, 1_020, 5))
-def test_a_name_that_comes_twice_around_a_deep_value_is_400(depth: int, kept: Company) -> None:
+def test_a_duplicate_name_around_a_deep_value_is_400(depth: int, kept: Company) -> None:
     deep = b"[" * depth + b"]" * depth
 
     for value in (deep, deep.replace(b"[", b'{"a":').replace(b":}", b":1}").replace(b"]", b"}")):
@@ -137,7 +137,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("path", "body", "target"), VALUES)
-def test_a_value_that_does_not_fit_is_400_and_named(
+def test_an_invalid_value_is_400_with_its_name(
     path: str, body: bytes, target: str, kept: Company
 ) -> None:
     with nothing_changes(kept, path):
@@ -156,10 +156,10 @@ def test_a_value_that_does_not_fit_is_400_and_named(
         (ATTRIBUTE_PATH, "attributeId", "0"),
     ],
 )
-def test_null_is_refused_and_the_message_says_what_clears(
+def test_null_is_refused_with_the_value_that_clears(
     path: str, name: str, cleared: str, own_stock: Company
 ) -> None:
-    """Properties are never null; and what the message says does clear the property."""
+    """The value in the message clears the property."""
     error = refusal(own_stock.patch(path, {name: None}, if_match="*"), "BadRequest", name)
 
     assert cleared in error.message
@@ -182,9 +182,7 @@ def test_null_is_refused_and_the_message_says_what_clears(
         ("x" * 5_000, ""),
     ],
 )
-def test_an_unknown_property_is_400_and_the_nearest_is_named(
-    name: str, hint: str, kept: Company
-) -> None:
+def test_an_unknown_property_is_400_with_a_suggestion(name: str, hint: str, kept: Company) -> None:
     with nothing_changes(kept, CONTACT_PATH):
         body: Body = {"displayName": "Ann", name: "x"}
         error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", name[:100])
@@ -192,7 +190,7 @@ def test_an_unknown_property_is_400_and_the_nearest_is_named(
     assert f"Did you mean {hint}?" in error.message if hint else "Did you" not in error.message
 
 
-def test_several_faults_are_told_together(kept: Company) -> None:
+def test_several_faults_are_reported_together(kept: Company) -> None:
     body: Body = {"city": 5, "nothing": "x", "privacyBlocked": None, "state": "fine"}
 
     error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "city")
@@ -200,8 +198,8 @@ def test_several_faults_are_told_together(kept: Company) -> None:
     assert [detail.target for detail in error.details] == ["city", "nothing", "privacyBlocked"]
 
 
-def test_of_very_many_faults_the_first_are_told(kept: Company) -> None:
-    """A body full of them is refused as fast as any other."""
+def test_only_the_first_of_very_many_faults_are_reported(kept: Company) -> None:
+    """The rest of the body is not checked."""
     body = {f"name {number}": "x" for number in range(40_000)}
 
     error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", "name 0")
@@ -254,10 +252,10 @@ UNSUPPORTED, NO_ODATA = "BadRequest_MethodNotImplemented", "BadRequest"
         ("@odata.deltaLink", NO_ODATA),
     ],
 )
-def test_what_would_change_the_meaning_is_refused_by_name(
+def test_annotations_that_change_the_meaning_are_refused(
     name: str, code: str, kept: Company
 ) -> None:
-    """501 where OData has it (OData JSON Format 4.01, 8.5), 400 where it has no place."""
+    """501 where OData allows them (OData JSON Format 4.01, 8.5), else 400."""
     with nothing_changes(kept, CONTACT_PATH):
         body: Body = {"displayName": "Ann", name: "x"}
         error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), code, name)
@@ -269,7 +267,7 @@ def test_what_would_change_the_meaning_is_refused_by_name(
 @pytest.mark.parametrize("value", [{"displayName": "x"}, [{"displayName": "x"}], [], {}, None, "x"])
 @pytest.mark.parametrize("name", ["company", "people"])
 def test_a_related_record_in_a_body_is_501(name: str, value: object, kept: Company) -> None:
-    """Deep inserts and deep updates, whatever they hold."""
+    """Deep inserts and deep updates."""
     with nothing_changes(kept, CONTACT_PATH):
         body: Body = {"displayName": "Ann", name: value}
         refusal(kept.patch(CONTACT_PATH, body, if_match="*"), UNSUPPORTED, name)
@@ -278,7 +276,7 @@ def test_a_related_record_in_a_body_is_501(name: str, value: object, kept: Compa
 
 
 def test_control_information_is_ignored(own_stock: Company) -> None:
-    """A record may be sent back as it was read, control information and all."""
+    """A record may be sent back as it was read, with its control information."""
     read = own_stock.record(CONTACT_PATH)
     control: dict[str, object] = {
         "@odata.etag": 'W/"other"',
@@ -349,7 +347,7 @@ def test_json_may_be_declared_in_several_ways(media: str, own_stock: Company) ->
 
 @pytest.mark.parametrize("resource", READ_ONLY)
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_a_read_only_kind_is_405(method: str, resource: str, kept: Company) -> None:
+def test_a_write_to_a_read_only_set_is_405(method: str, resource: str, kept: Company) -> None:
     path = resource if method == "POST" else PATHS[resource]
     with nothing_changes(kept, PATHS[resource]):
         answer = kept.request(method, path, body={}, headers={"If-Match": "*"})
@@ -379,8 +377,8 @@ TWICE = {
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_a_name_that_comes_twice_is_400(name: str, kept: Company) -> None:
-    """Readers of JSON differ in which value counts (RFC 8259, section 4), so neither does."""
+def test_a_duplicate_name_is_400(name: str, kept: Company) -> None:
+    """JSON parsers differ in which value they use (RFC 8259, section 4)."""
     body, target = TWICE[name]
     with nothing_changes(kept, CONTACT_PATH):
         error = refusal(kept.patch(CONTACT_PATH, body, if_match="*"), "BadRequest", target)
@@ -390,7 +388,7 @@ def test_a_name_that_comes_twice_is_400(name: str, kept: Company) -> None:
 @pytest.mark.parametrize(
     "text", ['":', '{"city": "a", "city": "b"}', "10:20:30", "https://example.com", " : : :"]
 )
-def test_a_text_may_look_like_names(text: str, own_stock: Company) -> None:
+def test_text_may_look_like_names(text: str, own_stock: Company) -> None:
     body: Body = {"city": text, "state": text}
 
     changed = record(own_stock.patch(CONTACT_PATH, body, if_match="*"))

@@ -1,4 +1,4 @@
-"""The tag that an update carries in its body, for a client that sends no If-Match."""
+"""The ETag in the body of an update, for clients that send no If-Match."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def new(**more: object) -> dict[str, object]:
 def test_an_update_is_guarded_by_the_tag_in_its_body(
     resource: str, method: str, name: str, own_stock: Company
 ) -> None:
-    """A record is sent back as it was read, which is what Syncfusion does."""
+    """Syncfusion sends a record back as it was read."""
     path = PATHS[resource]
     tag = tag_of(own_stock.get(path))
 
@@ -53,7 +53,7 @@ def test_of_two_updates_with_one_tag_the_second_is_412(
     refusal(second, "Request_EntityChanged", "If-Match")
 
 
-def test_the_header_counts_when_both_are_sent(own_stock: Company) -> None:
+def test_the_header_takes_precedence_over_the_body(own_stock: Company) -> None:
     tag = tag_of(own_stock.get(AGENT))
 
     refused = own_stock.patch(AGENT, new(**{"@odata.etag": tag}), if_match=STALE)
@@ -71,7 +71,7 @@ def test_the_header_counts_when_both_are_sent(own_stock: Company) -> None:
     "value",
     [5, True, None, [], [STALE], {"tag": STALE}, "", "*", "x", "W/x", '"a", "b"', '"a b"', "$1"],
 )
-def test_what_is_no_tag_is_400_and_named(
+def test_an_invalid_tag_is_400_with_its_name(
     value: object, method: str, name: str, own_stock: Company
 ) -> None:
     changed = own_stock.changes()
@@ -82,7 +82,7 @@ def test_what_is_no_tag_is_400_and_named(
     assert own_stock.changes() == changed
 
 
-def test_a_tag_comes_once(own_stock: Company) -> None:
+def test_a_duplicate_tag_is_400(own_stock: Company) -> None:
     tag = tag_of(own_stock.get(AGENT))
 
     both = own_stock.patch(AGENT, {"@odata.etag": tag, "@etag": tag, "name": "x"})
@@ -110,7 +110,7 @@ def test_a_tag_comes_once(own_stock: Company) -> None:
     ],
 )
 def test_a_body_without_a_tag_is_428(body: bytes, method: str, own_stock: Company) -> None:
-    """Also one that cannot be read: the precondition is asked for before the syntax."""
+    """The precondition is checked before the syntax of the body."""
     answer = own_stock.request(method, AGENT, body=body)
 
     refusal(answer, "Request_PreconditionRequired", "If-Match")
@@ -132,7 +132,7 @@ ORDER: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("pair", ORDER)
-def test_the_first_of_two_faults_is_told(pair: str, own_stock: Company) -> None:
+def test_the_first_of_two_faults_is_reported(pair: str, own_stock: Company) -> None:
     key, body, code = ORDER[pair]
 
     refusal(own_stock.patch(f"shippingAgentsExt({key})", body), code)
@@ -157,7 +157,7 @@ def test_if_none_match_is_a_precondition_too(own_stock: Company) -> None:
     assert record(updated)["name"] == "New"
 
 
-def test_only_updates_take_it(own_stock: Company) -> None:
+def test_only_updates_use_it(own_stock: Company) -> None:
     unit = own_stock.record(PATHS["unitsOfMeasureExt"])
     body: Body = {**SAMPLES["unitsOfMeasureExt"], "@odata.etag": unit["@odata.etag"]}
 

@@ -1,4 +1,4 @@
-"""What answers say of caches (RFC 9111), and that nobody is to guess their type."""
+"""Headers for caches (RFC 9111), and against guessing the media type."""
 
 import httpx
 import pytest
@@ -14,14 +14,14 @@ REVALIDATED = "private, no-cache"
 
 
 def guards(answer: httpx.Response) -> tuple[str, ...]:
-    """The values of the header that forbids to guess, and of the one that is about caches."""
+    """The values of X-Content-Type-Options and Cache-Control."""
     assert len(answer.headers.get_list("cache-control")) == 1
     return answer.headers["x-content-type-options"], answer.headers["cache-control"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("part", ["", "/displayName", "/displayName/$value"])
-def test_a_record_is_kept_by_its_client_alone_and_revalidated(
+def test_a_record_is_cached_by_its_client_only_and_revalidated(
     part: str, method: str, stocked: Company
 ) -> None:
     answer = stocked.request(method, f"{PATHS['contactsExt']}{part}")
@@ -31,7 +31,7 @@ def test_a_record_is_kept_by_its_client_alone_and_revalidated(
     assert "Accept" in answer.headers["vary"].split(", ")
 
 
-def test_what_has_not_changed_says_the_same(stocked: Company) -> None:
+def test_a_304_has_the_same_headers(stocked: Company) -> None:
     tag = stocked.get(PATHS["contactsExt"]).headers["etag"]
     answer = stocked.get(PATHS["contactsExt"], headers={"If-None-Match": tag})
 
@@ -51,21 +51,23 @@ def test_what_has_not_changed_says_the_same(stocked: Company) -> None:
         ("$metadata", ""),
     ],
 )
-def test_what_a_tag_does_not_cover_is_not_kept(path: str, query: str, stocked: Company) -> None:
-    """A change of a related record leaves the tag as it is, and a collection has none."""
+def test_a_response_that_its_etag_does_not_cover_is_not_cached(
+    path: str, query: str, stocked: Company
+) -> None:
+    """A change of a related record does not change the ETag, and a collection has none."""
     answer = stocked.get(path, query)
 
     assert answer.status_code == 200, answer.text
     assert guards(answer) == ("nosniff", "no-store")
 
 
-def test_a_service_document_is_not_kept(service: Service) -> None:
+def test_a_service_document_is_not_cached(service: Service) -> None:
     assert guards(service.client.get("")) == ("nosniff", "no-store")
 
 
 @pytest.mark.parametrize("name", ["", "itemId="])
-def test_what_is_computed_from_other_records_is_not_kept(name: str, stocked: Company) -> None:
-    """Even where it has the tag of a record."""
+def test_a_record_computed_from_other_records_is_not_cached(name: str, stocked: Company) -> None:
+    """Even if it has the ETag of a record."""
     (item,) = stocked.listed("itemsExt")
     answer = stocked.get(f"filteredItemAttributesExt({name}{item['id']})")
 
@@ -73,7 +75,7 @@ def test_what_is_computed_from_other_records_is_not_kept(name: str, stocked: Com
     assert guards(answer) == ("nosniff", "no-store")
 
 
-def test_the_answer_to_a_write_is_not_kept(company: Company) -> None:
+def test_the_response_to_a_write_is_not_cached(company: Company) -> None:
     created = company.post("contactsExt", {"displayName": "One"})
     path = f"contactsExt({record(created, 201)['id']})"
     changed = company.patch(path, {"displayName": "Two"}, created.headers["etag"])
@@ -84,8 +86,8 @@ def test_the_answer_to_a_write_is_not_kept(company: Company) -> None:
         assert guards(answer) == ("nosniff", "no-store")
 
 
-def test_the_parts_of_a_batch_say_nothing_of_caches(stocked: Company) -> None:
-    """No cache looks into one."""
+def test_the_parts_of_a_batch_have_no_cache_headers(stocked: Company) -> None:
+    """A cache does not read the parts of a body."""
     requests = [{"id": "1", "method": "GET", "url": PATHS["contactsExt"]}]
     answer = stocked.post("$batch", {"requests": requests})
 
@@ -95,7 +97,7 @@ def test_the_parts_of_a_batch_say_nothing_of_caches(stocked: Company) -> None:
 
 @pytest.fixture(params=["in this process", "over a socket"])
 def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
-    """The root of a server, spoken to without a token."""
+    """A client without a token at the root of a server."""
     return service.origin if request.param == "in this process" else server.origin
 
 
@@ -112,18 +114,18 @@ def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> 
         ("docs/openapi.json", "no-cache"),
     ],
 )
-def test_what_needs_no_token_says_so_too(path: str, caches: str, origin: Client) -> None:
+def test_pages_without_a_token_have_cache_headers(path: str, caches: str, origin: Client) -> None:
     assert guards(origin.get(path)) == ("nosniff", caches)
 
 
 @pytest.mark.parametrize("request_line", [b"hello\r\n\r\n", b"GET / HTTP/9.9\r\nHost: t\r\n\r\n"])
-def test_what_the_server_refuses_by_itself_says_so_too(request_line: bytes, server: Server) -> None:
+def test_errors_of_the_server_have_cache_headers(request_line: bytes, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, request_line)
 
     assert guards(answer) == ("nosniff", "no-store")
 
 
-def test_a_preflight_says_so_too(stocked: Company) -> None:
+def test_a_preflight_has_cache_headers(stocked: Company) -> None:
     answer = stocked.request("OPTIONS", PATHS["contactsExt"])
     assert guards(answer) == ("nosniff", "no-store")

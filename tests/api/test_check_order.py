@@ -18,7 +18,7 @@ from support.service import Service
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
-    """An update that is right in everything, but for what is said otherwise."""
+    """A valid update, except for the given parts."""
 
     signed: bool = True
     company: bool = True
@@ -75,7 +75,7 @@ def agents(stocked: Company) -> Company:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_first_of_two_faults_is_told(pair: str, agents: Company, service: Service) -> None:
+def test_the_first_of_two_faults_is_reported(pair: str, agents: Company, service: Service) -> None:
     tried, code = PAIRS[pair]
     base = service.client.root
     token = service.tokens.issue([tried.scope]) if tried.signed else ""
@@ -105,14 +105,16 @@ CREATES: Mapping[str, tuple[dict[str, str], bytes, str]] = {
 
 
 @pytest.mark.parametrize("pair", CREATES)
-def test_the_first_of_two_faults_of_a_guarded_create_is_told(pair: str, stocked: Company) -> None:
+def test_the_first_of_two_faults_of_a_guarded_create_is_reported(
+    pair: str, stocked: Company
+) -> None:
     headers, body, code = CREATES[pair]
 
     refusal(stocked.post("unitsOfMeasureExt", body, headers), code)
 
 
-def test_nothing_changed_is_no_way_around_a_tag(stocked: Company) -> None:
-    """A stale tag is 412 even when the update would change nothing."""
+def test_a_stale_tag_is_412_although_nothing_would_change(stocked: Company) -> None:
+    """The tag is checked before the values are compared."""
     answer = stocked.patch(f"shippingAgentsExt({SHIPPING_AGENT})", {}, if_match='"x"')
 
     refusal(answer, "Request_EntityChanged")

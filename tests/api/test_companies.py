@@ -1,4 +1,4 @@
-"""The companies: listed and read as far as the token reaches."""
+"""Companies, which are listed and read if the token allows them."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_a_token_without_companies_lists_them_all(service: Service) -> None:
     assert made < {str(each["id"]) for each in listed}
 
 
-def test_a_restricted_token_lists_and_reads_its_companies_alone(service: Service) -> None:
+def test_a_restricted_token_lists_and_reads_only_its_companies(service: Service) -> None:
     first, second, third = (service.new_company() for _ in range(3))
     restricted = service.client.using(service.tokens.issue(companies=[first.id, second.id]))
 
@@ -54,8 +54,8 @@ def test_a_token_for_no_company_lists_none(service: Service) -> None:
     assert values(nobody.get("companies")) == []
 
 
-def test_a_foreign_company_looks_as_if_it_did_not_exist(service: Service) -> None:
-    """The answers to a foreign and to an unknown company differ in the id alone."""
+def test_another_company_looks_like_an_unknown_one(service: Service) -> None:
+    """The responses differ only in the id."""
     foreign = service.new_company()
     restricted = service.client.using(service.tokens.issue(companies=[service.new_company().id]))
 
@@ -67,8 +67,8 @@ def test_a_foreign_company_looks_as_if_it_did_not_exist(service: Service) -> Non
     assert hidden.headers.keys() == absent.headers.keys()
 
 
-def test_companies_hold_records_of_their_own(service: Service) -> None:
-    """Keys and unique values of one company are free in every other."""
+def test_keys_and_unique_values_are_per_company(service: Service) -> None:
+    """Two companies may have equal keys and unique values."""
     first, second = service.new_company(), service.new_company()
     agent = {"id": UNKNOWN, "code": "DHL"}
 
@@ -88,7 +88,7 @@ def test_a_companys_id_may_be_in_upper_case(stocked: Company, service: Service) 
 
 
 @pytest.mark.parametrize("query", ["$filter=name eq 'Zwei'", "$orderby=name&$top=1"])
-def test_companies_are_queried_as_every_collection(query: str, service: Service) -> None:
+def test_companies_support_query_options(query: str, service: Service) -> None:
     ids = [service.new_company(name).id for name in ("Zwei", "Zzz")]
     only = service.client.using(service.tokens.issue(companies=ids))
 

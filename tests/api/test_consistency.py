@@ -20,11 +20,11 @@ AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 
 def number(headers: Mapping[str, str]) -> int:
-    """The number of the change that a token stands for."""
+    """The change number in a token."""
     return int(headers["Consistency-Token"].rpartition(".")[2])
 
 
-def test_every_write_tells_the_change_that_it_made(own_stock: Company) -> None:
+def test_every_write_returns_the_token_of_its_change(own_stock: Company) -> None:
     before = len(own_stock.changes())
     answers = [
         own_stock.post("shippingAgentsExt", {"code": "UPS"}),
@@ -38,14 +38,14 @@ def test_every_write_tells_the_change_that_it_made(own_stock: Company) -> None:
     assert [each.number for each in own_stock.changes()][-5:] == [before + n for n in range(1, 6)]
 
 
-def test_a_write_that_changes_nothing_tells_of_the_changes_before_it(own_stock: Company) -> None:
-    """Else a client that keeps the last token alone would lose its own writes."""
+def test_a_write_that_changes_nothing_returns_the_last_token(own_stock: Company) -> None:
+    """A client that keeps only the last token still sees its own writes."""
     last = token(own_stock.post("shippingAgentsExt", {"code": "UPS"}))
 
     assert token(own_stock.patch(AGENT, {}, if_match="*")) == last
 
 
-def test_a_repeat_tells_what_the_first_one_told(company: Company) -> None:
+def test_a_repeat_returns_the_first_token(company: Company) -> None:
     headers = repeatable()
     first = company.post("shippingAgentsExt", {"code": "UPS"}, headers)
     company.post("shippingAgentsExt", {"code": "DHL"})
@@ -53,7 +53,7 @@ def test_a_repeat_tells_what_the_first_one_told(company: Company) -> None:
     assert token(company.post("shippingAgentsExt", {"code": "UPS"}, headers)) == token(first)
 
 
-def test_the_writes_of_a_group_tell_of_the_whole_group(company: Company) -> None:
+def test_the_writes_of_a_group_return_the_token_of_the_group(company: Company) -> None:
     def create(code: str, group: str) -> Entry:
         return {
             "id": code,
@@ -71,7 +71,7 @@ def test_the_writes_of_a_group_tell_of_the_whole_group(company: Company) -> None
     assert told["C"] == f"{company.stored.incarnation}.3"
 
 
-def test_a_refused_write_tells_of_no_change(own_stock: Company) -> None:
+def test_a_refused_write_returns_no_token(own_stock: Company) -> None:
     refused = own_stock.patch(AGENT, {"name": "New"}, if_match='W/"other"')
 
     assert refused.status_code == 412
@@ -79,9 +79,7 @@ def test_a_refused_write_tells_of_no_change(own_stock: Company) -> None:
 
 
 @pytest.mark.parametrize("intent", ["ReadOnly", "READWRITE", " readonly"])
-def test_reads_that_say_what_they_want_are_current_without_a_replica(
-    own_stock: Company, intent: str
-) -> None:
+def test_reads_are_current_without_a_replica(own_stock: Company, intent: str) -> None:
     written = token(own_stock.patch(AGENT, {"name": "New"}, if_match="*"))
     headers = {"Data-Access-Intent": intent, **written}
 
@@ -106,7 +104,7 @@ def test_reads_that_say_what_they_want_are_current_without_a_replica(
     ],
 )
 @pytest.mark.parametrize("path", [AGENT, "shippingAgentsExt", "$metadata"])
-def test_headers_that_say_something_else_are_refused(
+def test_invalid_consistency_headers_are_refused(
     stocked: Company, name: str, value: str, path: str
 ) -> None:
     refusal(stocked.get(path, headers={name: value}), "BadRequest", name)
@@ -126,14 +124,14 @@ def test_the_token_of_another_company_is_refused(own_stock: Company, service: Se
     assert service.client.get("companies", headers=written).status_code == 200
 
 
-def test_a_token_may_be_ahead_of_everything(own_stock: Company) -> None:
-    """Whatever it was that is lost, the read is as current as can be."""
+def test_a_token_may_be_ahead_of_the_company(own_stock: Company) -> None:
+    """The changes are lost, and the primary serves the read."""
     ahead = {"Consistency-Token": f"{own_stock.stored.incarnation}.{10**17}"}
 
     assert own_stock.get(AGENT, headers=ahead).status_code == 200
 
 
-def test_a_write_that_says_that_it_reads_is_refused(own_stock: Company) -> None:
+def test_a_write_with_readonly_is_refused(own_stock: Company) -> None:
     for answer in (
         own_stock.post("shippingAgentsExt", {"code": "UPS"}, READ_ONLY),
         own_stock.patch(AGENT, {"name": "New"}, "*", READ_ONLY),

@@ -1,4 +1,4 @@
-"""Operation 6: creating a unit of measure takes a precondition on the record of its code."""
+"""Operation 6: creating a unit of measure requires a precondition."""
 
 import pytest
 
@@ -74,14 +74,14 @@ def test_an_existing_code_is_409_for_a_client_that_names_the_protocol(own_stock:
     refusal(answer, "Internal_EntityWithSameKeyExists", "code")
 
 
-def test_a_create_without_a_time_is_stamped(company: Company) -> None:
+def test_a_create_without_a_time_gets_the_current_time(company: Company) -> None:
     created = record(company.post("unitsOfMeasureExt", BOX, {"If-Match": "*"}), 201)
 
     assert created["lastModifiedDateTime"] == company.changes()[0].at
 
 
-def test_an_update_does_not_keep_the_time_that_it_is_sent(own_stock: Company) -> None:
-    """Only a create keeps `lastModifiedDateTime`; an update computes it."""
+def test_an_update_ignores_a_sent_time(own_stock: Company) -> None:
+    """Only a create stores a sent `lastModifiedDateTime`."""
     sent = {"symbol": "x", "lastModifiedDateTime": "2019-04-03T10:20:30.123Z"}
 
     updated = record(own_stock.patch("unitsOfMeasureExt('PCS')", sent, if_match="*"))
@@ -102,7 +102,7 @@ def test_an_update_does_not_keep_the_time_that_it_is_sent(own_stock: Company) ->
     ],
 )
 def test_every_code_has_an_address(code: str, address: str, company: Company) -> None:
-    """The address that a create gives in Location reads the record, whatever its code."""
+    """The address in `Location` reads the record, for any code."""
     answer = company.post("unitsOfMeasureExt", {"code": code}, {"If-Match": "*"})
 
     created = record(answer, 201)
@@ -117,7 +117,7 @@ def test_the_named_form_of_the_key_works_too(own_stock: Company) -> None:
 
 
 def test_codes_differ_by_case(own_stock: Company) -> None:
-    """Text is unique by code point: `pcs` is another unit than `PCS`."""
+    """Text is compared by code point: `pcs` and `PCS` are different units."""
     record(own_stock.post("unitsOfMeasureExt", {"code": "pcs"}, {"If-Match": "*"}), 201)
 
     assert own_stock.record("unitsOfMeasureExt('PCS')")["displayName"] == "Piece"

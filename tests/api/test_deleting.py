@@ -1,4 +1,4 @@
-"""DELETE: takes a record away, guarded by its tag; whatever refers to the record stays."""
+"""DELETE requires the record's ETag, and does not change records that refer to it."""
 
 import pytest
 
@@ -11,7 +11,7 @@ AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_a_deleted_record_is_gone(resource: str, own_stock: Company) -> None:
+def test_a_deleted_record_is_404(resource: str, own_stock: Company) -> None:
     path = PATHS[resource]
     tag = tag_of(own_stock.get(path))
 
@@ -27,7 +27,7 @@ def test_a_deleted_record_is_gone(resource: str, own_stock: Company) -> None:
     refusal(own_stock.delete(path, if_match=tag), "Internal_RecordNotFound")
 
 
-def test_a_delete_is_a_change_of_its_own(own_stock: Company) -> None:
+def test_a_delete_is_in_the_change_log(own_stock: Company) -> None:
     before = own_stock.changes()
 
     own_stock.delete(AGENT, if_match="*")
@@ -40,8 +40,8 @@ def test_a_delete_is_a_change_of_its_own(own_stock: Company) -> None:
     assert last.at >= before[-1].at
 
 
-def test_other_records_stay_as_they_are(own_stock: Company) -> None:
-    """Also those that name the deleted one: references are not enforced, nothing is derived."""
+def test_a_delete_does_not_change_other_records(own_stock: Company) -> None:
+    """References are not enforced, and nothing is derived."""
     boss = record(
         own_stock.post("contactsExt", {"number": "C1", "type": "Company", "displayName": "Kontor"}),
         201,
@@ -104,8 +104,8 @@ def test_query_options_are_refused(stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_what_was_deleted_can_be_created_anew(resource: str, own_stock: Company) -> None:
-    """Key and unique values are free again; the new record has a tag that the old one never had."""
+def test_a_deleted_record_can_be_created_again(resource: str, own_stock: Company) -> None:
+    """Its key and unique values are free, and the new record has a new tag."""
     path = PATHS[resource]
     tags = {tag_of(own_stock.get(path))}
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_what_was_deleted_can_be_created_anew(resource: str, own_stock: Company)
     assert len(tags) == 3
 
 
-def test_of_many_deletes_with_one_tag_exactly_one_wins(own_stock: Company) -> None:
+def test_exactly_one_of_many_deletes_with_one_tag_succeeds(own_stock: Company) -> None:
     changed = len(own_stock.changes())
     guard = {"If-Match": tag_of(own_stock.get(AGENT))}
     requests = [own_stock.build("DELETE", AGENT, headers=guard) for _ in range(20)]

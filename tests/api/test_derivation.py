@@ -1,4 +1,4 @@
-"""Derivation: what follows from other fields, where the body leaves it out."""
+"""Derived properties, for bodies that omit them."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ COMPANY: Record = {"number": "C1", "type": "Company", "displayName": "Kontor AG"
 
 
 def created(company: Company, body: Record) -> str:
-    """Create a contact, and give its address."""
+    """Create a contact; returns its address."""
     return f"contactsExt({record(company.post('contactsExt', body), 201)['id']})"
 
 
@@ -50,7 +50,7 @@ def test_a_search_name_that_is_sent_is_kept(company: Company) -> None:
     assert updated(company, path, {"displayName": "B", "searchName": "b"})["searchName"] == "b"
 
 
-def test_a_search_name_is_an_ordinary_field_while_the_name_stays(company: Company) -> None:
+def test_a_search_name_is_ordinary_while_the_name_does_not_change(company: Company) -> None:
     path = created(company, {"displayName": "A"})
 
     assert updated(company, path, {"searchName": "own"})["searchName"] == "own"
@@ -70,8 +70,10 @@ def test_the_company_name_follows_the_number_of_a_company(company: Company) -> N
 
 
 @pytest.mark.parametrize("number", ["C9", "P1", "", "c1", "C1 ", "C%"])
-def test_the_company_name_is_an_ordinary_field_otherwise(number: str, company: Company) -> None:
-    """While the number names no contact of type Company, the name stays as it is or is sent."""
+def test_the_company_name_is_ordinary_without_a_matching_company(
+    number: str, company: Company
+) -> None:
+    """The number names no contact of type Company."""
     created(company, COMPANY)
     created(company, {"number": "P1", "type": "Person", "displayName": "Not a company"})
     created(company, {"number": "", "type": "Company", "displayName": "Without a number"})
@@ -112,8 +114,8 @@ def test_a_person_that_names_itself_has_no_company(company: Company) -> None:
     assert updated(company, path, {"type": "Company"})["companyName"] == "Ann"
 
 
-def test_other_contacts_are_never_touched(company: Company) -> None:
-    """A company that is renamed changes itself alone; its people follow when they change."""
+def test_a_renamed_company_does_not_change_other_contacts(company: Company) -> None:
+    """Its people get the new name when they change."""
     path = created(company, COMPANY)
     person = created(company, {"displayName": "Ann", "companyNumber": "C1"})
     before, count = company.record(person), len(company.changes())
@@ -125,7 +127,7 @@ def test_other_contacts_are_never_touched(company: Company) -> None:
     assert updated(company, person, {"city": "Graz"})["companyName"] == "Kontor SE"
 
 
-def test_the_time_of_a_change_is_that_of_its_line_in_the_change_log(company: Company) -> None:
+def test_the_time_of_a_change_is_the_one_in_the_change_log(company: Company) -> None:
     path = created(company, {"displayName": "A"})
     times = [str(company.record(path)["lastModifiedDateTime"])]
     for number in range(20):
@@ -168,12 +170,12 @@ def test_a_free_key_in_a_create_is_used_and_a_taken_one_is_409(company: Company)
     assert company.record(path)["displayName"] == "A"
 
 
-def test_creates_without_a_key_get_keys_of_their_own(company: Company) -> None:
+def test_creates_without_a_key_get_different_keys(company: Company) -> None:
     assert len({created(company, {"displayName": "A"}) for _ in range(20)}) == 20
 
 
 def test_a_name_whose_upper_case_form_is_too_long_is_refused(company: Company) -> None:
-    """Else the record could not be loaded from its own dump: the upper-case form of ß is SS."""
+    """The upper-case form of ß is SS. The record could not be loaded from its own dump."""
     answer = company.post("contactsExt", {"displayName": "ß" * 2_001})
 
     assert "searchName" in refusal(answer, "BadRequest", "displayName").message

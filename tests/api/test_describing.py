@@ -1,4 +1,4 @@
-"""The service tells what it is: service documents and `$metadata`, at both service roots."""
+"""Service documents and `$metadata`, at both service roots."""
 
 import httpx
 import pytest
@@ -54,7 +54,7 @@ JSON = {"Accept": "application/json"}
         ({"OData-Version": "4.0", **JSON}, "", "application/json", "4.01"),
     ],
 )
-def test_metadata_comes_in_the_format_that_is_liked_best(
+def test_metadata_has_the_preferred_format(
     headers: dict[str, str],
     query: str,
     media_type: str,
@@ -92,7 +92,7 @@ POWER_QUERY = (
 def test_metadata_for_a_client_of_4_0_is_xml(
     accept: str, query: str, version: str, company: Company
 ) -> None:
-    """CSDL has a form in JSON since 4.01, and such a client reads nothing of 4.01."""
+    """CSDL JSON exists since 4.01."""
     headers = {"Accept": accept, "OData-MaxVersion": version}
     for address in (company.root, root(company)):
         answer = company.follow(f"{address}/$metadata?{query}", headers)
@@ -111,8 +111,8 @@ def test_metadata_in_a_batch_of_a_client_of_4_0_is_xml(company: Company) -> None
     assert reply.headers["odata-version"] == "4.0"
 
 
-def test_a_client_of_4_0_is_not_given_json_by_the_option_either(company: Company) -> None:
-    """Its URL asks for JSON by name, so XML would be another answer than the one asked for."""
+def test_format_json_is_406_for_a_client_of_4_0(company: Company) -> None:
+    """The URL names JSON, so XML would be wrong."""
     headers = {"OData-MaxVersion": "4.0"}
 
     answer = company.follow(f"{root(company)}/$metadata?$format=json", headers)
@@ -131,7 +131,7 @@ def test_a_client_of_4_0_is_not_given_json_by_the_option_either(company: Company
         ({}, "$select=x", "BadRequest_InvalidRequestUrl"),
     ],
 )
-def test_metadata_in_no_other_way(
+def test_metadata_in_another_format_is_406(
     headers: dict[str, str], query: str, code: str, company: Company
 ) -> None:
     refusal(company.follow(f"{root(company)}/$metadata?{query}", headers), code)
@@ -139,7 +139,7 @@ def test_metadata_in_no_other_way(
 
 @pytest.mark.parametrize("path", ["/", "/$metadata"])
 @pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE", "PUT"])
-def test_what_describes_is_only_read(method: str, path: str, company: Company) -> None:
+def test_service_documents_are_read_only(method: str, path: str, company: Company) -> None:
     token = {"Authorization": f"Bearer {company.token}"}
     answer = company.carrier.send(httpx.Request(method, f"{root(company)}{path}", headers=token))
 
@@ -148,11 +148,11 @@ def test_what_describes_is_only_read(method: str, path: str, company: Company) -
 
 
 @pytest.mark.parametrize("path", ["$metadata/x", "$metadata(1)", "x/$metadata"])
-def test_metadata_stands_at_a_root_alone(path: str, company: Company) -> None:
+def test_metadata_is_only_at_a_root(path: str, company: Company) -> None:
     refusal(company.get(path), "BadRequest_ResourceNotFound")
 
 
-def test_without_a_token_nothing_is_told(company: Company) -> None:
+def test_service_documents_require_a_token(company: Company) -> None:
     for path in ("$metadata", ""):
         answer = company.using("").get(path)
 

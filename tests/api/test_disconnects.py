@@ -1,4 +1,4 @@
-"""A client that disconnects leaves nothing open: what produces its answer is closed at once."""
+"""A disconnect closes all generators of a response at once."""
 
 from collections.abc import Mapping
 
@@ -49,7 +49,7 @@ def company(service: Service) -> Company:
     ],
     ids=["page", "$expand", "$search", "$apply", "groups", "delta", "JSON", "multipart"],
 )
-def test_what_produces_an_answer_is_closed(
+def test_a_disconnect_closes_the_generators_of_a_response(
     address: str,
     headers: Mapping[str, str],
     body: bytes | None,
@@ -65,5 +65,7 @@ def test_what_produces_an_answer_is_closed(
     assert service.leave(company.build(method, path, query, body, sent), pieces) == []
 
 
-def test_the_answer_to_head_is_closed(service: Service, company: Company) -> None:
+def test_a_head_request_closes_the_generators_of_its_response(
+    service: Service, company: Company
+) -> None:
     assert service.leave(company.build("HEAD", "contactsExt"), pieces=1) == []

@@ -1,4 +1,4 @@
-"""The page `/docs` and what it loads: all of it from here, and without a token."""
+"""The page `/docs`: all of its files come from the service, without a token."""
 
 import re
 
@@ -11,7 +11,7 @@ from support.service import Service
 PARTS = ["docs/swagger-ui.js", "docs/swagger-ui.css", "docs/start.js"]
 
 
-def test_the_page_loads_what_it_needs_from_here(service: Service) -> None:
+def test_the_page_loads_its_files_from_the_service(service: Service) -> None:
     page = service.origin.get("docs")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -20,7 +20,7 @@ def test_the_page_loads_what_it_needs_from_here(service: Service) -> None:
 
 
 @pytest.mark.parametrize("path", PARTS)
-def test_what_the_page_loads_is_there(service: Service, path: str) -> None:
+def test_the_files_of_the_page_exist(service: Service, path: str) -> None:
     kind = "text/css" if path.endswith("css") else "text/javascript"
     answer = service.origin.get(path)
     assert answer.status_code == 200
@@ -29,7 +29,7 @@ def test_what_the_page_loads_is_there(service: Service, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["docs", "docs/openapi.json", *PARTS])
-def test_the_browser_is_told_to_load_nothing_from_elsewhere(service: Service, path: str) -> None:
+def test_the_browser_may_load_nothing_from_other_sites(service: Service, path: str) -> None:
     policy = service.origin.get(path).headers["content-security-policy"]
     allowed = {source for rule in policy.split(";") for source in rule.split()[1:]}
     assert policy.startswith("default-src 'none';")
@@ -45,7 +45,7 @@ def test_the_document_needs_no_token(service: Service) -> None:
     assert document["servers"][0]["url"] == service.settings.base_url
 
 
-def test_the_example_of_a_batch_is_one(service: Service) -> None:
+def test_the_example_of_a_batch_is_valid(service: Service) -> None:
     document = msgspec.json.decode(service.origin.get("docs/openapi.json").content)
     [example] = document["components"]["schemas"]["batch-parts"]["examples"]
 

@@ -1,4 +1,4 @@
-"""Every failure, of whatever layer, has the one shape of errors; path by path."""
+"""Every error has the same form, in every layer."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_a_request_of_a_record_that_fails(
 
 @pytest.fixture(params=["in this process", "over a socket"])
 def origin(request: pytest.FixtureRequest, service: Service, server: Server) -> Client:
-    """The root of a server, spoken to without a token."""
+    """A client without a token at the root of a server."""
     return service.origin if request.param == "in this process" else server.origin
 
 
@@ -118,7 +118,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_no_http_request(name: str, server: Server) -> None:
+def test_bytes_that_are_not_http(name: str, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, MALFORMED[name])
 
@@ -126,8 +126,8 @@ def test_what_is_no_http_request(name: str, server: Server) -> None:
     assert answer.headers["connection"] == "close"
 
 
-def test_chunks_that_are_none(server: Server) -> None:
-    """The head was in order, so the request is under way when its body turns out to be nonsense."""
+def test_malformed_chunks(server: Server) -> None:
+    """The head is valid, so the request has started when its body turns out to be malformed."""
     company = server.new_company()
     path = company.root.removeprefix(server.origin.root)
     headers = {
@@ -144,8 +144,8 @@ def test_chunks_that_are_none(server: Server) -> None:
 
 @pytest.mark.parametrize("ends", [True, False])
 @pytest.mark.parametrize("number", [1, 10, 5_000])
-def test_headers_past_the_limit(number: int, ends: bool, server: Server) -> None:
-    """One header of 100 KB, or many short ones, are 431, whether the head has ended or not."""
+def test_headers_above_the_limit(number: int, ends: bool, server: Server) -> None:
+    """One header of 100 KB, or many short ones, in a complete or an incomplete head."""
     headers = {f"X-{n}": "x" * (100_000 // number) for n in range(number)}
     whole = head("GET", "/healthz", headers)
     with server.connect() as connection:

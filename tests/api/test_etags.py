@@ -1,4 +1,4 @@
-"""Entity tags: what they look like, how they guard, how they are compared."""
+"""Entity tags: their form, their comparison, and preconditions."""
 
 import re
 
@@ -16,8 +16,10 @@ NEW: Record = {"name": "New name"}
 
 
 @pytest.mark.parametrize("resource", PATHS)
-def test_a_records_tag_is_the_same_wherever_it_stands(resource: str, stocked: Company) -> None:
-    """Weak, and alike in the header, in the body, and in the collection."""
+def test_a_records_tag_is_the_same_in_header_body_and_collection(
+    resource: str, stocked: Company
+) -> None:
+    """Tags are weak."""
     answer = stocked.get(PATHS[resource])
 
     tag = tag_of(answer)
@@ -26,7 +28,7 @@ def test_a_records_tag_is_the_same_wherever_it_stands(resource: str, stocked: Co
     assert [each["@odata.etag"] for each in stocked.listed(resource)] == [tag]
 
 
-def test_every_version_has_a_tag_of_its_own(own_stock: Company) -> None:
+def test_every_version_has_a_different_tag(own_stock: Company) -> None:
     tags = {str(own_stock.record(path)["@odata.etag"]) for path in PATHS.values()}
     for name in ("a", "b", "a"):
         answer = own_stock.patch(AGENT, {"name": name}, if_match="*")
@@ -55,8 +57,8 @@ def _forms(tag: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("form", _forms(""))
-def test_an_update_with_the_current_tag_is_done(form: str, own_stock: Company) -> None:
-    """Comparison is weak, as OData services compare; a list holds if one of it does."""
+def test_an_update_with_the_current_tag_succeeds(form: str, own_stock: Company) -> None:
+    """The comparison is weak, and one tag of a list must match."""
     tag = tag_of(own_stock.get(AGENT))
 
     answer = own_stock.patch(AGENT, NEW, if_match=_forms(tag)[form])
@@ -105,7 +107,7 @@ def test_a_tag_that_no_version_had_is_412(tag: str, own_stock: Company) -> None:
     ],
 )
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
-def test_what_is_no_tag_is_400(header: str, nonsense: str, own_stock: Company) -> None:
+def test_an_invalid_tag_is_400(header: str, nonsense: str, own_stock: Company) -> None:
     before, changed = own_stock.record(AGENT), own_stock.changes()
     guard = {"If-Match": "*", header: nonsense}
 
@@ -128,13 +130,13 @@ def test_an_update_without_a_tag_is_428(resource: str, own_stock: Company) -> No
     assert own_stock.record(PATHS[resource]) == before
 
 
-def test_naming_the_protocol_frees_no_update_from_its_tag(own_stock: Company) -> None:
+def test_an_update_requires_a_tag_although_the_protocol_is_named(own_stock: Company) -> None:
     answer = own_stock.patch(AGENT, NEW, headers={"OData-Version": "4.0"})
 
     refusal(answer, "Request_PreconditionRequired", "If-Match")
 
 
-def test_an_unchanged_record_need_not_be_sent_again(stocked: Company) -> None:
+def test_an_unchanged_record_is_304(stocked: Company) -> None:
     read = stocked.get(AGENT)
     tag = tag_of(read)
 
@@ -148,8 +150,8 @@ def test_an_unchanged_record_need_not_be_sent_again(stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_an_update_that_changes_nothing_leaves_no_trace(resource: str, own_stock: Company) -> None:
-    """Values equal to the stored ones keep tag and time, and take no change number."""
+def test_an_update_that_changes_nothing_writes_nothing(resource: str, own_stock: Company) -> None:
+    """The tag, the time and the change number remain."""
     before = own_stock.get(PATHS[resource])
     changed = own_stock.changes()
 
@@ -204,15 +206,15 @@ def test_a_patch_if_none_may_match_is_412_for_a_record_that_is_there(own_stock: 
 
 
 @pytest.mark.parametrize("tag", ["*", 'W/"x"'])
-def test_an_update_creates_nothing(tag: str, company: Company) -> None:
-    """There is no upsert but If-None-Match: *."""
+def test_an_update_does_not_create_a_record(tag: str, company: Company) -> None:
+    """Only If-None-Match: * creates a record."""
     answer = company.patch(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
 
     refusal(answer, "Internal_RecordNotFound")
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_of_50_concurrent_updates_with_one_tag_exactly_one_wins(own_stock: Company) -> None:
+def test_exactly_one_of_50_concurrent_updates_with_one_tag_succeeds(own_stock: Company) -> None:
     before, changed = own_stock.get(AGENT), own_stock.changes()
     guard = {"If-Match": tag_of(before)}
     requests = [
@@ -235,7 +237,7 @@ def test_of_50_concurrent_updates_with_one_tag_exactly_one_wins(own_stock: Compa
     assert len(own_stock.changes()) == len(changed) + 1
 
 
-def test_of_concurrent_creates_with_one_code_exactly_one_wins(company: Company) -> None:
+def test_exactly_one_of_concurrent_creates_with_one_code_succeeds(company: Company) -> None:
     requests = [
         company.build("POST", "shippingAgentsExt", body={"code": "DHL", "name": f"{number}"})
         for number in range(50)
@@ -248,8 +250,8 @@ def test_of_concurrent_creates_with_one_code_exactly_one_wins(company: Company) 
     assert len(company.changes()) == 1
 
 
-def test_concurrent_creates_take_numbers_of_their_own(company: Company) -> None:
-    """The next free attributeId is taken once, however many ask for it at once."""
+def test_concurrent_creates_get_different_numbers(company: Company) -> None:
+    """Each attributeId is assigned once."""
     requests = [company.build("POST", "itemAttributesExt", body={"name": "x"}) for _ in range(50)]
 
     answers = company.carrier.send_all(requests)
@@ -259,7 +261,7 @@ def test_concurrent_creates_take_numbers_of_their_own(company: Company) -> None:
 
 
 @pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
-def test_no_record_is_made_under_a_key_that_names_none(path: str, company: Company) -> None:
+def test_a_blank_key_creates_no_record(path: str, company: Company) -> None:
     body = {"number": "1"} if path.startswith("items") else {"symbol": "b"}
 
     answer = company.patch(path, body, headers={"If-None-Match": "*"})
@@ -268,8 +270,8 @@ def test_no_record_is_made_under_a_key_that_names_none(path: str, company: Compa
     assert company.changes() == []
 
 
-def test_an_update_is_not_done_on_a_tag_that_if_none_match_excludes(stocked: Company) -> None:
-    """RFC 9110, 13.2.2: both preconditions hold, or nothing is done."""
+def test_if_none_match_excludes_a_tag_from_an_update(stocked: Company) -> None:
+    """Both preconditions must be met (RFC 9110, 13.2.2)."""
     tag = tag_of(stocked.get(AGENT))
 
     answer = stocked.patch(AGENT, {"name": "x"}, if_match=tag, headers={"If-None-Match": tag})

@@ -1,4 +1,4 @@
-"""Filters that cannot be: each is refused with its place and what is wrong, none is ignored."""
+"""Invalid filters are refused with the problem and its column; nothing is ignored."""
 
 import pytest
 
@@ -209,14 +209,14 @@ BEYOND = [
 
 
 @pytest.mark.parametrize("text", [*UNFINISHED, *MISTYPED, *UNKNOWN, *COMPUTED])
-def test_a_filter_that_does_not_fit_is_400_with_its_place(text: str, specimens: Company) -> None:
+def test_an_invalid_filter_is_400_with_its_column(text: str, specimens: Company) -> None:
     error = refusal(specimens.get("specimensExt", {"$filter": text}), INVALID, "$filter")
 
     assert "column" in error.message or text.strip() == "" or "depth" in error.message
 
 
 @pytest.mark.parametrize(("text", "name"), BEYOND)
-def test_what_odata_has_and_the_service_has_not_is_501_by_name(
+def test_an_unsupported_construct_is_501_with_its_name(
     text: str, name: str, specimens: Company
 ) -> None:
     answer = specimens.get("specimensExt", {"$filter": text})
@@ -236,9 +236,7 @@ def test_what_odata_has_and_the_service_has_not_is_501_by_name(
         ("code eq '😀' and nothing eq 1", 17),
     ],
 )
-def test_the_place_is_counted_in_characters_from_1(
-    text: str, column: int, specimens: Company
-) -> None:
+def test_columns_count_characters_from_1(text: str, column: int, specimens: Company) -> None:
     error = refusal(specimens.get("specimensExt", {"$filter": text}), INVALID)
 
     assert f"column {column} of" in error.message
@@ -252,7 +250,7 @@ def test_the_place_is_counted_in_characters_from_1(
         ("contain(code,'x')", "contains"),
     ],
 )
-def test_the_nearest_name_is_told(text: str, hint: str, specimens: Company) -> None:
+def test_the_nearest_name_is_suggested(text: str, hint: str, specimens: Company) -> None:
     error = refusal(specimens.get("specimensExt", {"$filter": text}), INVALID)
 
     assert f"Did you mean {hint}?" in error.message

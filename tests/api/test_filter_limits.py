@@ -1,4 +1,4 @@
-"""How much a filter may ask for: the limits are reached, and passed by one they are refused."""
+"""The limits of filters: a filter at a limit has a result, and one beyond it is refused."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def refused(company: Company, text: str, why: str) -> None:
 
 
 def nested(depth: int, operators: tuple[str, str]) -> str:
-    """Terms for 40, 39, …, each in parentheses within the one before, by turns of the operators."""
+    """Terms for 40, 39, …, each in parentheses in the one before, with alternating operators."""
     text = "attributeId eq 0"
     for level in range(depth):
         number = 40 - level % 40
@@ -58,7 +58,7 @@ def nested(depth: int, operators: tuple[str, str]) -> str:
 
 
 def meant(depth: int, operators: tuple[str, str]) -> list[int]:
-    """What `nested` means, computed for each attribute."""
+    """The result of `nested`, computed for each attribute."""
     matching: list[int] = []
     for candidate in range(1, 41):
         holds = candidate == 0
@@ -75,7 +75,7 @@ def meant(depth: int, operators: tuple[str, str]) -> list[int]:
 def test_100_levels_of_conditions_are_right(
     depth: int, operators: tuple[str, str], attributes: Company
 ) -> None:
-    """The database's parser gives up long before, so deep conditions are computed in stages."""
+    """The database's parser fails at a lower depth, so CTEs compute the deep parts."""
     assert found(attributes, nested(depth, operators)) == meant(depth, operators)
 
 
@@ -94,8 +94,8 @@ def test_100_levels_of_calls_are_right(depth: int, attributes: Company) -> None:
 
 
 @pytest.mark.parametrize("depth", [10, 50, 100])
-def test_conditions_over_one_another_are_right(depth: int, attributes: Company) -> None:
-    """Not only parentheses: comparisons with true and false, calls and lists, mixed."""
+def test_mixed_nested_conditions_are_right(depth: int, attributes: Company) -> None:
+    """Comparisons with true and false, calls and lists, mixed."""
     text = "startswith(tolower(toupper(name)),'a1')"
     for level in range(depth - 3):
         text = f"({text}) eq {'true' if level % 3 else 'false'}"
@@ -121,7 +121,7 @@ def test_5000_parentheses_that_never_close_are_400(stocked: Company) -> None:
 
 
 def test_a_chain_of_2499_conditions_is_one_level(patient: Service) -> None:
-    """2,500 nodes: the chain, and a condition each; one more is refused."""
+    """It has 2,500 nodes, the chain and the conditions; one more is refused."""
     company = patient.new_company()
     company.load(
         "campaignsExt", {"number": "1", "activated": True}, {"number": "2", "activated": False}
@@ -138,7 +138,7 @@ def test_a_chain_of_2499_conditions_is_one_level(patient: Service) -> None:
 @pytest.mark.parametrize("operator", ["or", "and"])
 @pytest.mark.parametrize("count", [99, 100, 101, 200, 700])
 def test_long_chains_are_right(count: int, operator: str, attributes: Company) -> None:
-    """Longer than the database takes in a row: the chain is grouped."""
+    """The chain is longer than the database allows, so it is grouped."""
     compare = "eq" if operator == "or" else "ne"
     text = f" {operator} ".join(f"attributeId {compare} {n}" for n in range(30, 30 + count))
 
@@ -160,7 +160,7 @@ def test_a_list_of_1001_values_is_400(attributes: Company) -> None:
 
 
 def test_300_keys_in_a_chain_fit(service: Service) -> None:
-    """Integrators ask for 300 records by key, within the URL's 16 KiB."""
+    """Integrators read 300 records by key, in a URL of 16 KiB."""
     company = service.new_company()
     company.load("shippingAgentsExt", *({"code": f"{number}"} for number in range(400)))
     ids = [str(each["id"]) for each in company.listed("shippingAgentsExt")][:300]
@@ -196,8 +196,8 @@ def test_a_filter_of_16_kib_is_read_to_its_end(stocked: Company) -> None:
     ],
     ids=lambda text: text[:20],
 )
-def test_hostile_filters_are_answered(text: str, attributes: Company) -> None:
-    """Whatever is sent: it is answered or refused, and never brings the service down."""
+def test_hostile_filters_get_a_response(text: str, attributes: Company) -> None:
+    """Each is a result or a refusal, and the service keeps running."""
     answer = attributes.get(SET, {"$filter": text})
 
     assert answer.status_code in (200, 400, 501)
@@ -205,7 +205,7 @@ def test_hostile_filters_are_answered(text: str, attributes: Company) -> None:
         assert answer.json()["value"] == []
 
 
-def test_the_order_of_5000_properties_is_refused_or_answered(attributes: Company) -> None:
+def test_an_order_of_5000_properties_gets_a_response(attributes: Company) -> None:
     answer = attributes.get(SET, {"$orderby": ",".join(["name"] * 5_000)})
 
     refusal(answer, INVALID, "$orderby")

@@ -86,7 +86,7 @@ def test_the_zero_guid_means_the_whole_catalogue(
 
 
 @pytest.mark.parametrize(("text", "found"), PAIRS)
-def test_a_key_narrows_the_answer_to_its_item(text: str, found: list[str], desks: Company) -> None:
+def test_a_key_selects_one_item(text: str, found: list[str], desks: Company) -> None:
     assert numbers(desks, text, key=RED_DESK) == [each for each in found if each == "RED"]
 
 
@@ -138,18 +138,18 @@ def test_a_client_that_names_the_protocol_gets_the_entity_at_a_key(desks: Compan
         "itemNo eq 'RED' or (itemNo eq 'BLUE' and attributeName1 eq 'Colour')",
     ],
 )
-def test_anything_but_whole_pairs_is_400(text: str, desks: Company) -> None:
-    """A value alone, a number given twice or out of range, anything but `eq` and `and`."""
+def test_incomplete_pairs_are_400(text: str, desks: Company) -> None:
+    """A value without a name, a number twice or out of range, operators besides `eq` and `and`."""
     refusal(desks.get(CATALOGUE, {"$filter": text}), "BadRequest_InvalidRequestUrl", "$filter")
 
 
-def test_pairs_are_for_filtering_alone(desks: Company) -> None:
+def test_pairs_are_only_for_filters(desks: Company) -> None:
     answer = desks.get(CATALOGUE, {"$orderby": "attributeName1"})
 
     refusal(answer, "BadRequest_InvalidRequestUrl", "$orderby")
 
 
-def test_the_tag_is_the_items(own_stock: Company) -> None:
+def test_the_etag_is_the_items(own_stock: Company) -> None:
     """A change of the item changes the tag, and the description follows the item's name."""
     [before] = own_stock.listed(CATALOGUE)
     updated = own_stock.patch(
@@ -164,7 +164,7 @@ def test_the_tag_is_the_items(own_stock: Company) -> None:
     assert after["@odata.etag"] == tag_of(updated) != before["@odata.etag"]
 
 
-def test_the_catalogue_is_paged_as_every_collection(desks: Company) -> None:
+def test_the_catalogue_has_pages(desks: Company) -> None:
     first = page(desks.get(CATALOGUE, {"$count": "true"}, {"Prefer": "maxpagesize=2"}))
     assert first.next_link is not None
     last = page(desks.follow(first.next_link))
@@ -175,7 +175,7 @@ def test_the_catalogue_is_paged_as_every_collection(desks: Company) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_it_is_computed_and_cannot_be_written(method: str, desks: Company) -> None:
+def test_it_is_read_only(method: str, desks: Company) -> None:
     path = CATALOGUE if method == "POST" else f"{CATALOGUE}({RED_DESK})"
 
     answer = desks.request(method, path, body={"itemNo": "X"}, headers={"If-Match": "*"})
@@ -184,7 +184,7 @@ def test_it_is_computed_and_cannot_be_written(method: str, desks: Company) -> No
     assert answer.headers["allow"] == "HEAD, GET"
 
 
-def test_a_key_with_its_name_is_odata_and_gives_the_plain_record(desks: Company) -> None:
+def test_a_key_with_its_name_returns_the_plain_record(desks: Company) -> None:
     read = record(desks.get(f"{CATALOGUE}(itemId={RED_DESK})"))
 
     assert read["itemNo"] == "RED"

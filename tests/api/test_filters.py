@@ -318,7 +318,7 @@ LOGIC = [
 
 
 @pytest.mark.parametrize(("text", "found"), [*NUMBERS, *TEXTS, *OTHERS, *NULLS, *LOGIC])
-def test_a_filter_finds_what_it_says(text: str, found: str, drawer: Company) -> None:
+def test_a_filter_finds_these_records(text: str, found: str, drawer: Company) -> None:
     query = {"$filter": text}
     read = drawer.listed("specimensExt", query)
 

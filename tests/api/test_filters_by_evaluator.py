@@ -1,4 +1,4 @@
-"""Random expressions over random records give what a plain Python evaluator gives."""
+"""Random expressions over random records have the results of a plain Python evaluator."""
 
 from functools import cmp_to_key
 

@@ -325,7 +325,7 @@ FAULTS = [
     ("text", "found"),
     [*ARITHMETIC, *SPANS, *FUNCTIONS, *TYPES, *CHOICES, *LISTS, *NULLS, *LOGIC, *PATTERNS],
 )
-def test_a_filter_computes_what_it_says(text: str, found: str, drawer: Company) -> None:
+def test_a_computing_filter_finds_these_records(text: str, found: str, drawer: Company) -> None:
     answer = drawer.get("specimensExt", {"$filter": text, "$count": "true"})
 
     assert answer.status_code == 200, answer.text
@@ -335,13 +335,15 @@ def test_a_filter_computes_what_it_says(text: str, found: str, drawer: Company) 
 
 
 @pytest.mark.parametrize(("text", "why"), FAULTS)
-def test_a_value_without_result_is_400_and_says_why(text: str, why: str, drawer: Company) -> None:
+def test_a_value_that_cannot_be_computed_is_400_with_the_reason(
+    text: str, why: str, drawer: Company
+) -> None:
     for options in ({"$filter": text}, {"$filter": text, "$count": "true"}, {"$orderby": text}):
         error = refusal(drawer.get("specimensExt", options), "BadRequest_InvalidRequestUrl")
         assert why in error.message
 
 
-def test_a_fault_does_not_linger(drawer: Company) -> None:
+def test_a_fault_does_not_affect_the_next_request(drawer: Company) -> None:
     assert drawer.get("specimensExt", {"$filter": "10 div rank eq 1"}).status_code == 400
 
     assert len(drawer.listed("specimensExt", {"$filter": "rank add 1 gt -100"})) == 3
@@ -362,7 +364,7 @@ def test_a_fault_does_not_linger(drawer: Company) -> None:
         ({"$filter": "matchesPattern(code,@p)", "@p": "'^p'"}, "plus"),
     ],
 )
-def test_parameter_aliases_stand_for_what_they_are_given(
+def test_a_parameter_alias_has_its_value(
     query: dict[str, str], found: str, drawer: Company
 ) -> None:
     for _ in range(2):
@@ -371,14 +373,14 @@ def test_parameter_aliases_stand_for_what_they_are_given(
 
 
 @pytest.mark.parametrize("text", ["code eq '{}'", "concat(code,'') eq '{}'", "code in ('{}','x')"])
-def test_filters_of_one_shape_mean_their_own_texts(text: str, drawer: Company) -> None:
+def test_filters_of_one_template_have_their_own_texts(text: str, drawer: Company) -> None:
     for code in ("plus", "zero", "minus", "''", "plus"):
         read = drawer.listed("specimensExt", {"$filter": text.format(code)})
         assert [each["code"] for each in read] == [code] * (code in ALL.split())
 
 
-def test_texts_that_decide_are_read_anew(drawer: Company) -> None:
-    """Patterns and durations are texts in quotes, and yet no mere values."""
+def test_patterns_and_durations_are_not_in_templates(drawer: Company) -> None:
+    """They are texts in quotes, but their content decides how a filter is bound."""
     for pattern, found in (("^p", 1), ("s$", 2), ("(", None), ("^p", 1), ("o$", 1)):
         answer = drawer.get("specimensExt", {"$filter": f"matchesPattern(code,'{pattern}')"})
         assert answer.status_code == (400 if found is None else 200)
@@ -392,7 +394,7 @@ def test_texts_that_decide_are_read_anew(drawer: Company) -> None:
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("pattern", ["(a*)*b", "(a+)+$", "(a|a)*c", "(.*){1,50}x", "a{50}a{50}b"])
-def test_no_pattern_takes_more_than_a_pass(pattern: str, specimen_service: Service) -> None:
+def test_every_pattern_matches_in_linear_time(pattern: str, specimen_service: Service) -> None:
     company = specimen_service.new_company()
     texts: list[Row] = [{"code": f"{n}", "rank": n, "text": "a" * 4_000} for n in range(50)]
     company.load("specimensExt", *texts)

@@ -99,7 +99,7 @@ RELATED = [
 
 
 @pytest.mark.parametrize(("text", "found"), RELATED)
-def test_related_records_decide_within_their_company(
+def test_a_filter_uses_related_records_of_its_company(
     text: str, found: str, people: Company
 ) -> None:
     read = people.listed("contactsExt", {"$filter": text})
@@ -120,13 +120,13 @@ def test_related_records_decide_within_their_company(
         ("filteredItemAttributesExt", "length(itemNo) gt 1 and contains(itemDescription,' ')", 1),
     ],
 )
-def test_relations_of_other_kinds_are_followed(
+def test_relations_of_other_entity_types_are_followed(
     resource: str, text: str, found: int, stocked: Company
 ) -> None:
     assert len(stocked.listed(resource, {"$filter": text})) == found
 
 
-def test_companies_are_asked_too(service: Service) -> None:
+def test_companies_are_filtered_too(service: Service) -> None:
     company = service.new_company("Straße")
 
     query = {"$filter": "toupper(name) eq 'STRASSE' and year(lastModifiedDateTime) ge 2024"}
@@ -170,7 +170,7 @@ def test_companies_are_asked_too(service: Service) -> None:
         (" or ".join(["people/any()"] * 101), UNSUPPORTED),
     ],
 )
-def test_what_relations_do_not_give_is_refused(text: str, code: str, people: Company) -> None:
+def test_invalid_uses_of_relations_are_refused(text: str, code: str, people: Company) -> None:
     refusal(people.get("contactsExt", {"$filter": text}), code, "$filter")
 
 
@@ -185,7 +185,7 @@ def test_what_relations_do_not_give_is_refused(text: str, code: str, people: Com
     ],
 )
 @pytest.mark.parametrize("size", [1, 3, 7])
-def test_expressions_sort_over_pages(
+def test_pages_are_sorted_by_expressions(
     order: str, sorted_by: list[str], size: int, people: Company
 ) -> None:
     headers = {"Prefer": f"odata.maxpagesize={size}"}
@@ -209,8 +209,8 @@ def test_a_token_of_an_expression_belongs_to_its_order(people: Company) -> None:
         refusal(people.get("contactsExt", query), INVALID, "$skiptoken")
 
 
-def test_one_instant_holds_for_all_pages(people: Company) -> None:
-    """What a page seeks behind is computed with the instant of the first page."""
+def test_all_pages_have_the_time_of_the_first(people: Company) -> None:
+    """The cursor of a page is computed with the time of the first page."""
     headers = {"Prefer": "odata.maxpagesize=2"}
     order, past = "now() sub lastModifiedDateTime,number", "now() gt 2024-01-01T00:00:00Z"
     query = {"$orderby": order, "$filter": past}
@@ -224,7 +224,7 @@ def test_one_instant_holds_for_all_pages(people: Company) -> None:
 
 
 FAULTY = {"$filter": "10 div (150 sub attributeId) ge -10", "$orderby": "attributeId"}
-"""It cannot be computed for the 150th record."""
+"""An expression that cannot be computed for the 150th record."""
 
 
 @pytest.fixture
@@ -235,8 +235,8 @@ def attributes(company: Company) -> Company:
     return company
 
 
-def test_who_reads_on_is_told_of_a_fault_behind_the_first_records(attributes: Company) -> None:
-    """How many records come before that is up to the database, but all of them are right."""
+def test_a_fault_after_the_first_records_is_reported(attributes: Company) -> None:
+    """The database decides how many records come before it; all of them are right."""
     answer = attributes.get("itemAttributesExt", FAULTY)
     read: list[Record] = []
     while answer.status_code == 200:
@@ -251,10 +251,10 @@ def test_who_reads_on_is_told_of_a_fault_behind_the_first_records(attributes: Co
 
 
 @ON_SQLITE
-def test_a_fault_behind_the_first_records_ends_the_page_and_its_link_says_why(
+def test_a_fault_after_the_first_records_ends_the_page_and_its_link_reports_it(
     attributes: Company,
 ) -> None:
-    """SQLite reads in slices, so that the status has gone out by then."""
+    """SQLite reads in slices, so the status has already been sent."""
     read = page(attributes.get("itemAttributesExt", FAULTY))
 
     assert 0 < len(read.value) < 150
@@ -267,7 +267,7 @@ def test_a_fault_behind_the_first_records_ends_the_page_and_its_link_says_why(
 def deep(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Company]:
-    """Specimens 0 to 29, which are copies of the first three by turns."""
+    """Specimens 0 to 29, which are alternately copies of the first three."""
     folder = tmp_path_factory.mktemp("deep")
     with Service(fresh_database, folder, WITH_SPECIMENS, url_bytes=1 << 20) as service:
         company = service.new_company()
@@ -277,7 +277,7 @@ def deep(
 
 
 def _nested(depth: int, start: str) -> str:
-    """Odd levels are alternatives: the condition holds for 29, and for 0 to 4 if it is deep."""
+    """Odd levels are alternatives: the condition is true for 29, and for 0 to 4 if it is deep."""
     text = f"{start}rank eq 29"
     for level in range(depth):
         joined = "or" if level % 2 else "and"
@@ -303,10 +303,8 @@ def _calls(depth: int, start: str) -> str:
 
 @pytest.mark.parametrize("depth", [1, 10, 30, 90])
 @pytest.mark.parametrize("levels", [0, 1, 2, 3])
-def test_deep_conditions_are_right_wherever_they_stand(
-    depth: int, levels: int, deep: Company
-) -> None:
-    """What is too deep for the database is computed in stages, within `any` as well."""
+def test_deep_conditions_are_right_at_every_place(depth: int, levels: int, deep: Company) -> None:
+    """CTEs compute what is too deep for the database, also within `any`."""
     variables = ["", "v/", "w/", "x/"]
 
     def asked(text: str) -> list[int]:

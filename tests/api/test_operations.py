@@ -1,4 +1,4 @@
-"""The eleven operations, as the contract's tables and examples have them."""
+"""The eleven operations, by the tables and examples of the interface."""
 
 from collections.abc import Mapping
 
@@ -45,7 +45,7 @@ UPDATES: Mapping[str, tuple[str, Record]] = {
 
 
 @pytest.mark.parametrize("name", UPDATES)
-def test_an_update_answers_with_the_whole_updated_record(name: str, own_stock: Company) -> None:
+def test_an_update_returns_the_whole_record(name: str, own_stock: Company) -> None:
     path, changes = UPDATES[name]
     resource = path.partition("(")[0]
     before = own_stock.get(path)
@@ -76,7 +76,7 @@ def test_an_update_with_another_records_tag_changes_nothing(name: str, own_stock
     assert own_stock.changes() == changed
 
 
-def test_operation_1_gives_the_search_name_in_upper_case(own_stock: Company) -> None:
+def test_operation_1_returns_the_search_name_in_upper_case(own_stock: Company) -> None:
     tag = tag_of(own_stock.get(PATHS["contactsExt"]))
 
     answer = own_stock.patch(PATHS["contactsExt"], {"displayName": "Weiß & Söhne"}, if_match=tag)
@@ -84,8 +84,8 @@ def test_operation_1_gives_the_search_name_in_upper_case(own_stock: Company) -> 
     assert record(answer)["searchName"] == "WEISS & SÖHNE"
 
 
-def test_operation_2_refuses_what_another_reference_has(own_stock: Company) -> None:
-    """The six fields that tell references apart are unique together, and the error names them."""
+def test_operation_2_refuses_the_values_of_another_reference(own_stock: Company) -> None:
+    """Six properties are unique together, and the error names them."""
     other = {**SAMPLES["itemReferencesExt"], "referenceNo": "TABLE-2"}
     del other["id"]
     path = f"itemReferencesExt({record(own_stock.post('itemReferencesExt', other), 201)['id']})"
@@ -101,7 +101,7 @@ def test_operation_2_refuses_what_another_reference_has(own_stock: Company) -> N
     assert own_stock.record(path) == before
 
 
-def test_operation_3_gives_the_customer(stocked: Company) -> None:
+def test_operation_3_returns_the_customer(stocked: Company) -> None:
     answer = stocked.get(f"customersExt({CUSTOMER})")
 
     customer = record(answer)
@@ -128,7 +128,7 @@ def test_operation_6_repeats_the_five_fields(company: Company) -> None:
     assert company.record("unitsOfMeasureExt('BOX')") == created
 
 
-def test_operation_7_gives_the_price_that_matches(stocked: Company) -> None:
+def test_operation_7_returns_the_matching_price(stocked: Company) -> None:
     text = "assetType eq 'Item' and assetNumber eq '1896-S'"
 
     answer = stocked.get("salesPricesExt", {"$filter": text})
@@ -138,7 +138,7 @@ def test_operation_7_gives_the_price_that_matches(stocked: Company) -> None:
     assert without_control(price) == SAMPLES["salesPricesExt"]
 
 
-def test_operation_8_adds_the_id_and_what_was_left_out(company: Company) -> None:
+def test_operation_8_adds_the_id_and_omitted_properties(company: Company) -> None:
     sent = {"itemNo": "1896-S", "languageCode": "FRA", "description": "Bureau"}
 
     answer = company.post("itemTranslationsExt", sent)
@@ -151,7 +151,7 @@ def test_operation_8_adds_the_id_and_what_was_left_out(company: Company) -> None
     assert company.record(path) == created
 
 
-def test_operation_9_gives_the_items_in_value(stocked: Company) -> None:
+def test_operation_9_returns_the_items_in_value(stocked: Company) -> None:
     text = "attributeName1 eq 'Colour' and attributeValue1 eq 'red'"
 
     answer = stocked.get(f"filteredItemAttributesExt({ITEM})", {"$filter": text})
@@ -166,7 +166,7 @@ def test_operation_9_gives_the_items_in_value(stocked: Company) -> None:
     assert item["@odata.etag"] == stocked.record(PATHS["itemsExt"])["@odata.etag"]
 
 
-def test_operation_10_gives_the_text(stocked: Company) -> None:
+def test_operation_10_returns_the_text(stocked: Company) -> None:
     text = stocked.record(f"ItemProductTextLongContentsExt({ITEM_TEXT})")
 
     assert_follows("ItemProductTextLongContentsExt", text)
@@ -184,8 +184,8 @@ def test_operation_11_turns_digits_into_a_number(company: Company) -> None:
     assert company.record(f"itemAttributesExt({created['id']})") == created
 
 
-def test_operation_11_numbers_an_attribute_that_brings_no_number(company: Company) -> None:
-    """A missing attributeId takes the next free one: behind the highest, 1 when there is none."""
+def test_operation_11_assigns_a_missing_number(company: Company) -> None:
+    """The next number after the highest, or 1."""
     first = record(company.post("itemAttributesExt", {"name": "Weight"}), 201)
     record(company.post("itemAttributesExt", {"name": "Width", "attributeId": 7}), 201)
     last = record(company.post("itemAttributesExt", {"name": "Depth"}), 201)
@@ -193,7 +193,7 @@ def test_operation_11_numbers_an_attribute_that_brings_no_number(company: Compan
     assert (first["attributeId"], last["attributeId"]) == (1, 8)
 
 
-def test_operation_11_refuses_a_number_that_is_taken(own_stock: Company) -> None:
+def test_operation_11_refuses_a_number_in_use(own_stock: Company) -> None:
     answer = own_stock.post("itemAttributesExt", {"attributeId": "5", "name": "Size"})
 
     refusal(answer, "Internal_EntityWithSameKeyExists", "attributeId")
@@ -204,7 +204,7 @@ def test_operation_11_refuses_a_number_that_is_taken(own_stock: Company) -> None
     "resource", [name for name in FIELDS if name != "filteredItemAttributesExt"]
 )
 def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> None:
-    """Every field of every kind keeps its value, stands in its order, and has its type."""
+    """Every property has its value, order and type."""
     read = stocked.record(PATHS[resource])
 
     assert_follows(resource, read)
@@ -224,10 +224,8 @@ def test_a_record_reads_as_it_was_loaded(resource: str, stocked: Company) -> Non
         ("unitsOfMeasureExt", {"code": "1"}),
     ],
 )
-def test_what_a_create_leaves_out_has_no_value(
-    resource: str, body: Record, company: Company
-) -> None:
-    """Properties are never null; "no value" is the default of the property's type."""
+def test_omitted_properties_are_empty(resource: str, body: Record, company: Company) -> None:
+    """An empty property has the default of its type."""
     no_value: Record = {
         "string": "",
         "guid": "00000000-0000-0000-0000-000000000000",
@@ -244,8 +242,8 @@ def test_what_a_create_leaves_out_has_no_value(
             assert created[name] == no_value[kind], name
 
 
-def test_the_all_zero_guid_as_id_is_no_id(company: Company) -> None:
-    """Clients send it for "none", and the record gets an id of its own."""
+def test_the_all_zero_guid_counts_as_no_id(company: Company) -> None:
+    """Clients send it for an empty value, and the record gets a new id."""
     body = {"id": NO_GUID, "attributeId": "1", "name": "Color"}
 
     created = record(company.post("itemAttributesExt", body), 201)

@@ -1,4 +1,4 @@
-"""Query options: known by several names, refused by name, never silently ignored."""
+"""Query options: their names, and refusals of unknown and unsupported ones."""
 
 import pytest
 
@@ -11,15 +11,13 @@ FILTER = "code eq 'DHL'"
 
 
 @pytest.mark.parametrize("name", ["$filter", "filter", "$FILTER", "Filter", "$fIlTeR", "%24filter"])
-def test_an_option_has_its_name_with_or_without_dollar_in_any_case(
-    name: str, stocked: Company
-) -> None:
+def test_options_are_accepted_without_dollar_and_in_any_case(name: str, stocked: Company) -> None:
     assert len(page(stocked.get("shippingAgentsExt", f"{name}=code eq 'x'")).value) == 0
     assert len(page(stocked.get("shippingAgentsExt", f"{name}={FILTER}")).value) == 1
 
 
 @pytest.mark.parametrize("query", ["top=0", "$Top=0", "TOP=0", "$top=00"])
-def test_top_has_its_names_too(query: str, stocked: Company) -> None:
+def test_top_is_accepted_under_all_its_names(query: str, stocked: Company) -> None:
     assert page(stocked.get("shippingAgentsExt", query)).value == []
 
 
@@ -37,7 +35,7 @@ def test_other_names_without_dollar_are_ignored(query: str, stocked: Company) ->
 def test_an_option_without_a_name_is_400_with_a_hint_about_the_shell(
     query: str, stocked: Company
 ) -> None:
-    """A shell leaves it of `"…?$filter=…"`, and every record would be the answer."""
+    """A shell turns `"…?$filter=…"` into it, and the response would have every record."""
     for path in ("shippingAgentsExt", "shippingAgentsExt/$count", "$metadata"):
         error = refusal(stocked.get(path, query), "BadRequest_InvalidRequestUrl")
         assert "has no name" in error.message
@@ -77,9 +75,7 @@ def test_an_unknown_name_with_dollar_is_400(name: str, stocked: Company) -> None
     ["id", "index", "schemaversion"],
 )
 @pytest.mark.parametrize("form", ["${}", "{}", "${}".upper()])
-def test_an_option_of_odata_that_is_not_supported_is_501_by_its_name(
-    name: str, form: str, stocked: Company
-) -> None:
+def test_an_unsupported_option_is_501_with_its_name(name: str, form: str, stocked: Company) -> None:
     answer = stocked.get("shippingAgentsExt", f"{form.format(name)}=1")
 
     error = refusal(answer, "BadRequest_MethodNotImplemented", f"${name}")
@@ -128,8 +124,8 @@ def test_percent_encoding_that_is_not_utf_8_is_400(query: str, stocked: Company)
     refusal(stocked.get("shippingAgentsExt", query), "BadRequest_InvalidRequestUrl")
 
 
-def test_a_plus_is_a_blank_in_text_and_a_sign_in_a_time(company: Company) -> None:
-    """`+` in a query is a blank, but within a date-time literal it is the sign."""
+def test_a_plus_is_a_space_in_text_and_a_sign_in_a_time(company: Company) -> None:
+    """`+` in a query is a space, but within a date-time literal it is the sign."""
     company.load(
         "contactsExt",
         {"displayName": "a b", "number": "1", "lastModifiedDateTime": "2024-01-01T10:00:00.000Z"},
@@ -142,7 +138,7 @@ def test_a_plus_is_a_blank_in_text_and_a_sign_in_a_time(company: Company) -> Non
 
 @pytest.mark.parametrize("name", ["$filter", "filter", "$top", "$unknown", "$select"])
 @pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_a_write_takes_no_options(method: str, name: str, own_stock: Company) -> None:
+def test_a_write_refuses_options(method: str, name: str, own_stock: Company) -> None:
     path = (
         "shippingAgentsExt"
         if method == "POST"

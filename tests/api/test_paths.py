@@ -1,4 +1,4 @@
-"""Paths beyond a record's key: parts of a record, unique rules as keys, navigation, counts."""
+"""Paths to properties, by alternate keys, by navigation, and to counts and references."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ COMPANY_CONTACT = "11111111-1111-4111-8111-1111111111c0"
 
 @pytest.fixture
 def people(company: Company) -> Company:
-    """A contact of type Company with two persons, one of whom names a company that is not there."""
+    """A contact of type Company with two persons, and a person without an existing company."""
     company.load(
         "contactsExt",
         {"id": COMPANY_CONTACT, "number": "C1", "type": "Company", "companyNumber": "C1"},
@@ -47,7 +47,7 @@ def test_every_property_can_be_read_as_raw_text(resource: str, stocked: Company)
         assert answer.text == expected
 
 
-def test_a_property_says_where_it_stands(stocked: Company) -> None:
+def test_a_property_has_its_context(stocked: Company) -> None:
     read = record(stocked.get(f"{PATHS['contactsExt']}/city"))
 
     base = stocked.root.partition("/companies")[0]
@@ -55,7 +55,7 @@ def test_a_property_says_where_it_stands(stocked: Company) -> None:
     assert read == {"@odata.context": f"{base}/$metadata#{path}", "value": "Graz"}
 
 
-def test_a_property_that_the_client_has_is_304(stocked: Company) -> None:
+def test_an_unchanged_property_is_304(stocked: Company) -> None:
     tag = str(stocked.record(PATHS["contactsExt"])["@odata.etag"])
 
     answer = stocked.get(f"{PATHS['contactsExt']}/city", headers={"If-None-Match": tag})
@@ -89,7 +89,7 @@ def test_a_property_that_the_client_has_is_304(stocked: Company) -> None:
         ("Comptoir.contact", "BadRequest_ResourceNotFound"),
     ],
 )
-def test_a_path_that_leads_nowhere_is_refused(path: str, code: str, stocked: Company) -> None:
+def test_an_invalid_path_is_refused(path: str, code: str, stocked: Company) -> None:
     refusal(stocked.get(path), code)
 
 
@@ -120,7 +120,7 @@ def test_a_record_is_updated_by_an_alternate_key(own_stock: Company) -> None:
     assert own_stock.record(PATHS["contactsExt"])["city"] == "Wien"
 
 
-def test_blank_numbers_are_no_key(company: Company) -> None:
+def test_a_blank_number_is_not_a_key(company: Company) -> None:
     company.load("contactsExt", {"id": CONTACT, "number": ""})
 
     refusal(company.get("contactsExt(number='')"), "Internal_RecordNotFound")
@@ -139,7 +139,7 @@ def test_navigation_to_one_reads_the_related_record(people: Company) -> None:
     assert str(read["@odata.context"]).endswith("/contactsExt/$entity")
 
 
-def test_navigation_goes_on_from_what_it_found(people: Company) -> None:
+def test_navigation_continues_from_a_related_record(people: Company) -> None:
     assert people.get(f"contactsExt({CONTACT})/company/people/$count").text == "2"
     assert people.record(f"contactsExt({CONTACT})/company/people(number='P2')")["id"] == UNKNOWN
     assert people.record(f"contactsExt({CONTACT})/company/number")["value"] == "C1"
@@ -160,7 +160,7 @@ def test_a_blank_value_relates_to_nothing(people: Company) -> None:
     assert people.get(f"contactsExt({UNKNOWN})/people/$count").text == "0"
 
 
-def test_what_navigation_finds_is_filtered_and_paged(people: Company) -> None:
+def test_related_records_are_filtered_and_paged(people: Company) -> None:
     path = f"contactsExt({COMPANY_CONTACT})/people"
     assert [each["number"] for each in people.listed(path, "$filter=number eq 'P2'")] == ["P2"]
 
@@ -184,11 +184,11 @@ def test_a_count_is_plain_text(stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("option", ["$count=true", "$skiptoken=x"])
-def test_a_count_refuses_options_that_do_not_count(option: str, stocked: Company) -> None:
+def test_a_count_refuses_other_options(option: str, stocked: Company) -> None:
     refusal(stocked.get("contactsExt/$count", option), "BadRequest_InvalidRequestUrl")
 
 
-def test_references_are_addresses_alone(stocked: Company) -> None:
+def test_references_contain_only_addresses(stocked: Company) -> None:
     path = PATHS["unitsOfMeasureExt"]
     base = stocked.root.partition("/companies")[0]
 
@@ -220,7 +220,7 @@ def test_a_cast_to_the_own_type_changes_nothing(resource: str, stocked: Company)
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-def test_what_is_only_read_has_no_other_method(
+def test_read_only_resources_refuse_other_methods(
     method: str, path: str, allowed: str, stocked: Company
 ) -> None:
     answer = stocked.request(method, path, body={})

@@ -1,4 +1,4 @@
-"""`Prefer: return=…`: what a write answers with (RFC 7240, 4.2; OData Protocol 4.01, 8.2.8.7)."""
+"""`Prefer: return=…` of writes (RFC 7240, 4.2; OData Protocol 4.01, 8.2.8.7)."""
 
 import httpx
 import pytest
@@ -14,7 +14,7 @@ WHOLE = {"Prefer": "return=representation", "If-Match": "*"}
 
 
 def free_texts(resource: str) -> list[str]:
-    """The text properties of a kind that any update may change."""
+    """The text properties that any update may change."""
     kind = MODEL.by_name[resource].type
     fixed = {kind.key, *(name for rule in kind.unique for name in rule.properties)}
     return [
@@ -25,11 +25,11 @@ def free_texts(resource: str) -> list[str]:
 
 
 CHANGING = {resource: names[0] for resource in WRITABLE if (names := free_texts(resource))}
-"""Resource to a field that may change."""
+"""An updatable property of each entity set."""
 
 
 def check_minimal(answer: httpx.Response, company: Company, path: str) -> None:
-    """Nothing but where the record is, and the tag that it has."""
+    """The response has only the record's address and its tag."""
     assert answer.status_code == 204, answer.text
     assert answer.content == b""
     assert "content-type" not in answer.headers
@@ -40,7 +40,7 @@ def check_minimal(answer: httpx.Response, company: Company, path: str) -> None:
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_a_create_may_be_answered_without_the_record(resource: str, company: Company) -> None:
+def test_a_create_may_return_no_record(resource: str, company: Company) -> None:
     path = PATHS[resource]
 
     answer = company.post(resource, SAMPLES[resource], MINIMAL)
@@ -51,9 +51,7 @@ def test_a_create_may_be_answered_without_the_record(resource: str, company: Com
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
 @pytest.mark.parametrize("resource", CHANGING)
-def test_an_update_may_be_answered_without_the_record(
-    resource: str, method: str, own_stock: Company
-) -> None:
+def test_an_update_may_return_no_record(resource: str, method: str, own_stock: Company) -> None:
     path = PATHS[resource]
     before = tag_of(own_stock.get(path))
     name = CHANGING[resource]
@@ -67,9 +65,7 @@ def test_an_update_may_be_answered_without_the_record(
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT"])
-def test_a_create_by_its_key_may_be_answered_without_the_record(
-    method: str, company: Company
-) -> None:
+def test_a_create_by_its_key_may_return_no_record(method: str, company: Company) -> None:
     headers = {"Prefer": "return=minimal", "If-None-Match": "*"}
     path = PATHS["unitsOfMeasureExt"]
 
@@ -79,7 +75,7 @@ def test_a_create_by_its_key_may_be_answered_without_the_record(
     assert answer.headers["location"] == f"{company.root}/{path}"
 
 
-def test_the_record_may_be_asked_for(own_stock: Company) -> None:
+def test_the_record_may_be_requested(own_stock: Company) -> None:
     path = PATHS["shippingAgentsExt"]
     answers = {
         201: own_stock.post("shippingAgentsExt", {"code": "UPS"}, WHOLE),
@@ -93,8 +89,8 @@ def test_the_record_may_be_asked_for(own_stock: Company) -> None:
 
 
 @pytest.mark.parametrize("prefer", ["", "return", "return=all", "x=1"])
-def test_what_is_no_preference_is_ignored(prefer: str, own_stock: Company) -> None:
-    """RFC 7240, section 2: it is not refused, and not said to be applied."""
+def test_an_unknown_preference_is_ignored(prefer: str, own_stock: Company) -> None:
+    """It is neither refused nor applied (RFC 7240, section 2)."""
     headers = {"Prefer": prefer, "If-Match": "*"}
 
     answer = own_stock.patch(PATHS["shippingAgentsExt"], {"name": "New"}, headers=headers)
@@ -112,7 +108,7 @@ def test_a_delete_has_nothing_to_return(headers: dict[str, str], own_stock: Comp
     assert not {"preference-applied", "odata-entityid"} & set(answer.headers)
 
 
-def test_a_refusal_is_told_in_full(own_stock: Company) -> None:
+def test_a_refusal_has_its_whole_body(own_stock: Company) -> None:
     answer = own_stock.patch(PATHS["shippingAgentsExt"], {"name": 5}, headers=MINIMAL)
 
     assert answer.status_code == 400

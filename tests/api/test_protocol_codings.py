@@ -1,4 +1,4 @@
-"""Content codings: which is chosen, what is worth it, and that nothing but the form changes."""
+"""Content codings: their choice, the sizes that are compressed, and unchanged content."""
 
 import gzip
 
@@ -64,7 +64,7 @@ def test_the_best_of_the_accepted_codings_is_sent(
     "accepted", ["identity;q=0", "*;q=0", "gzip;q=0, identity;q=0", "br, *;q=0", "*;q=0.0, x"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_none_of_the_codings_is_406(method: str, accepted: str, company: Company) -> None:
+def test_no_acceptable_coding_is_406(method: str, accepted: str, company: Company) -> None:
     body = None if method == "GET" else {"code": "NEW"}
 
     answer = company.request(method, PAGE, body=body, headers={"Accept-Encoding": accepted})
@@ -74,7 +74,7 @@ def test_none_of_the_codings_is_406(method: str, accepted: str, company: Company
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-def test_a_record_is_compressed_where_it_saves_a_packet(coding: str, company: Company) -> None:
+def test_a_record_is_compressed_if_that_saves_a_packet(coding: str, company: Company) -> None:
     short = company.post("contactsExt", {"displayName": "x"})
     long = company.post("contactsExt", {"displayName": "x", "addressLine1": "street " * 100})
     headers = {"Accept-Encoding": coding}
@@ -87,7 +87,7 @@ def test_a_record_is_compressed_where_it_saves_a_packet(coding: str, company: Co
         assert read.headers["etag"] == created.headers["etag"]
 
 
-def test_a_client_that_takes_nothing_as_it_is_gets_even_errors_compressed(
+def test_a_client_that_excludes_identity_gets_even_errors_compressed(
     company: Company,
 ) -> None:
     headers = {"Accept-Encoding": "zstd, identity;q=0"}
@@ -99,7 +99,7 @@ def test_a_client_that_takes_nothing_as_it_is_gets_even_errors_compressed(
     assert b"BadRequest_InvalidRequestUrl" in decoded(answer.content)
 
 
-def test_what_has_not_changed_has_no_body_to_compress(company: Company) -> None:
+def test_a_304_has_no_body_to_compress(company: Company) -> None:
     created = company.post("contactsExt", {"displayName": "x" * 2_000})
     path = f"contactsExt({record(created, 201)['id']})"
     headers = {"Accept-Encoding": "zstd, identity;q=0", "If-None-Match": created.headers["etag"]}
@@ -128,7 +128,7 @@ def test_head_has_the_headers_of_get_in_every_coding(
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "GZIP, gzip", "nonsense"])
-def test_a_compressed_body_is_415_and_never_unpacked(coding: str, company: Company) -> None:
+def test_a_compressed_body_is_415_and_not_decompressed(coding: str, company: Company) -> None:
     body = gzip.compress(b'{"displayName": "x"}')
 
     answer = company.post("contactsExt", body, {"Content-Encoding": coding})
@@ -138,7 +138,7 @@ def test_a_compressed_body_is_415_and_never_unpacked(coding: str, company: Compa
     assert company.changes() == []
 
 
-def test_a_body_that_is_coded_by_nothing_is_read(company: Company) -> None:
+def test_a_body_with_the_coding_identity_is_read(company: Company) -> None:
     answer = company.post("contactsExt", {"displayName": "x"}, {"Content-Encoding": "Identity"})
 
     assert record(answer, 201)["displayName"] == "x"

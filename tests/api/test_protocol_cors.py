@@ -1,4 +1,4 @@
-"""CORS: whose scripts browsers let in, what they may send and read."""
+"""CORS: the sites whose scripts may use the service, and what they may send and read."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ FOREIGN = "https://evil.example.com"
 def opened(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Company]:
-    """A company of a service that two sites may use."""
+    """A company of a service that allows two sites."""
     folder = tmp_path_factory.mktemp("opened")
     with Service(fresh_database, folder, cors_origins=f"{SITE}, {OTHER.upper()}/") as service:
         yield service.new_company()
@@ -37,7 +37,7 @@ def open_to_all(
 
 
 def preflight(client: Client, origin: str, method: str, asked: str | None = None) -> dict[str, str]:
-    """The headers of the answer to a preflight that is let through."""
+    """The headers of the response to an allowed preflight."""
     headers = {"Origin": origin, "Access-Control-Request-Method": method}
     if asked is not None:
         headers["Access-Control-Request-Headers"] = asked
@@ -78,7 +78,7 @@ def test_a_preflight_needs_no_token(origin: str, method: str, opened: Company) -
         ("x-csrf-token, sap-contextid-accept", "sap-contextid-accept, x-csrf-token"),
     ],
 )
-def test_a_script_may_send_what_the_service_knows(
+def test_a_script_may_send_known_headers(
     asked: str | None, allowed: str | None, opened: Company
 ) -> None:
     headers = preflight(opened, SITE, "PATCH", asked)
@@ -97,7 +97,7 @@ def test_a_script_may_send_what_the_service_knows(
         {},
     ],
 )
-def test_what_is_no_preflight_of_an_allowed_site_is_a_request_like_any_other(
+def test_other_requests_with_options_are_not_preflights(
     headers: dict[str, str], opened: Company
 ) -> None:
     answer = opened.using("").request("OPTIONS", "contactsExt", headers=headers)
@@ -109,8 +109,8 @@ def test_what_is_no_preflight_of_an_allowed_site_is_a_request_like_any_other(
     refusal(opened.request("OPTIONS", "contactsExt"), "BadRequest_MethodNotAllowed")
 
 
-def test_an_allowed_site_reads_answers_and_refusals(opened: Company) -> None:
-    """Without the headers a browser would hide from the script why it was refused."""
+def test_an_allowed_site_reads_responses_and_errors(opened: Company) -> None:
+    """Without the headers, a browser would hide errors from the script."""
     origin = {"Origin": SITE}
     created = opened.post("contactsExt", {"displayName": "x"}, origin)
     path = f"contactsExt({record(created, 201)['id']})"
@@ -136,7 +136,7 @@ def test_an_allowed_site_reads_answers_and_refusals(opened: Company) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, {"Origin": FOREIGN}, {"Origin": "null"}, {"Origin": ""}])
-def test_another_site_reads_nothing_but_caches_know_that_it_matters(
+def test_responses_to_another_site_only_vary_by_origin(
     headers: dict[str, str], opened: Company
 ) -> None:
     answer = opened.get("contactsExt", headers=headers)
@@ -147,7 +147,7 @@ def test_another_site_reads_nothing_but_caches_know_that_it_matters(
 
 
 @pytest.mark.parametrize("origin", [SITE, FOREIGN, "null"])
-def test_every_site_may_be_let_in(origin: str, open_to_all: Company) -> None:
+def test_every_site_may_be_allowed(origin: str, open_to_all: Company) -> None:
     assert preflight(open_to_all, origin, "GET")["access-control-allow-origin"] == "*"
 
     answer = open_to_all.get("contactsExt", headers={"Origin": origin})
@@ -157,7 +157,7 @@ def test_every_site_may_be_let_in(origin: str, open_to_all: Company) -> None:
     assert "vary" not in answer.headers
 
 
-def test_no_site_is_let_in_by_default(company: Company) -> None:
+def test_no_site_is_allowed_by_default(company: Company) -> None:
     headers = {"Origin": SITE, "Access-Control-Request-Method": "GET"}
     asked = company.using("").request("OPTIONS", "contactsExt", headers=headers)
     read = company.get("contactsExt", headers=headers)
@@ -180,13 +180,13 @@ def test_no_site_is_let_in_by_default(company: Company) -> None:
         "https://a.example;https://b.example/x",
     ],
 )
-def test_a_site_is_a_scheme_a_host_and_maybe_a_port(origins: str) -> None:
+def test_a_site_is_a_scheme_a_host_and_an_optional_port(origins: str) -> None:
     with pytest.raises(OperatorError, match="cors_origins"):
         load_settings({"cors_origins": origins}, {})
 
 
 @pytest.mark.parametrize("origins", ["", "*", SITE, f"{SITE},{OTHER}", "capacitor://localhost"])
-def test_sites_are_taken_as_browsers_name_them(origins: str) -> None:
+def test_sites_are_written_as_browsers_send_them(origins: str) -> None:
     assert load_settings({}, {"COMPTOIR_CORS_ORIGINS": origins}).origins == frozenset(
         each for each in origins.split(",") if each
     )

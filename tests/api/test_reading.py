@@ -15,7 +15,7 @@ AGENT = f"shippingAgentsExt({SHIPPING_AGENT})"
 
 
 @pytest.mark.parametrize("resource", PATHS)
-def test_a_record_says_where_it_is_from(resource: str, stocked: Company) -> None:
+def test_a_record_has_its_context_and_tag(resource: str, stocked: Company) -> None:
     answer = stocked.get(PATHS[resource])
 
     read = record(answer)
@@ -85,7 +85,7 @@ def test_an_address_without_a_record_is_refused(path: str, code: str, stocked: C
 
 
 @pytest.mark.parametrize("company", ["0", "x" * 36, f"'{UNKNOWN}'", f"number={UNKNOWN}", ""])
-def test_a_company_that_is_no_guid_is_400(company: str, stocked: Company) -> None:
+def test_a_company_id_that_is_not_a_guid_is_400(company: str, stocked: Company) -> None:
     base = stocked.root.partition("companies")[0]
 
     answer = stocked.follow(f"{base}companies({company})/contactsExt")
@@ -97,9 +97,7 @@ def test_a_company_that_is_no_guid_is_400(company: str, stocked: Company) -> Non
 @pytest.mark.parametrize(
     "form", ["application/json;odata.metadata={}", "application/json; metadata={}"]
 )
-def test_a_client_chooses_how_much_metadata_it_gets(
-    level: str, form: str, stocked: Company
-) -> None:
+def test_accept_selects_the_metadata_level(level: str, form: str, stocked: Company) -> None:
     answer = stocked.get(AGENT, headers={"Accept": form.format(level)})
 
     expected: Mapping[str, list[str]] = {
@@ -133,7 +131,7 @@ def test_a_client_chooses_how_much_metadata_it_gets(
         "application/json;odata.metadata=minimal;IEEE754Compatible=false",
     ],
 )
-def test_what_includes_json_is_answered_in_json(accept: str, stocked: Company) -> None:
+def test_an_accept_that_includes_json_returns_json(accept: str, stocked: Company) -> None:
     answer = stocked.get(AGENT, headers={"Accept": accept})
 
     assert record(answer)["code"] == "DHL"
@@ -144,7 +142,7 @@ def test_what_includes_json_is_answered_in_json(accept: str, stocked: Company) -
     "accept",
     ["text/html", "application/xml", "application/json;q=0", "application/json;odata.metadata=all"],
 )
-def test_what_the_service_does_not_have_is_406(accept: str, stocked: Company) -> None:
+def test_an_unsupported_accept_is_406(accept: str, stocked: Company) -> None:
     answer = stocked.get(AGENT, headers={"Accept": accept})
 
     refusal(answer, "Request_NotAcceptable", "Accept")
@@ -160,7 +158,7 @@ def test_head_has_the_headers_of_get(path: str, stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("method", ["POST", "OPTIONS", "TRACE", "INVENTED"])
-def test_a_method_that_a_record_does_not_have_is_405(method: str, stocked: Company) -> None:
+def test_an_unsupported_method_of_a_record_is_405(method: str, stocked: Company) -> None:
     answer = stocked.request(method, AGENT)
 
     refusal(answer, "BadRequest_MethodNotAllowed")
@@ -172,7 +170,7 @@ def test_a_method_that_a_record_does_not_have_is_405(method: str, stocked: Compa
     [("shippingAgentsExt", "HEAD, GET, POST"), ("customersExt", "HEAD, GET")],
 )
 @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
-def test_a_method_that_a_collection_does_not_have_is_405(
+def test_an_unsupported_method_of_a_collection_is_405(
     method: str, resource: str, allowed: str, stocked: Company
 ) -> None:
     answer = stocked.request(method, resource, body={}, headers={"If-Match": "*"})
@@ -185,18 +183,18 @@ def test_a_method_that_a_collection_does_not_have_is_405(
     "query", ["$filter=code eq 'DHL'", "$top=1", "$orderby=code", "$count=true"]
 )
 def test_an_option_of_collections_is_refused_at_a_record(query: str, stocked: Company) -> None:
-    """No option is ever ignored in silence."""
+    """No option is silently ignored."""
     refusal(stocked.get(AGENT, query), "BadRequest_InvalidRequestUrl", query.partition("=")[0])
 
 
-def test_every_answer_has_an_id_of_its_own(stocked: Company) -> None:
+def test_every_response_has_a_different_id(stocked: Company) -> None:
     ids = {stocked.get(AGENT).headers["x-request-id"] for _ in range(20)}
 
     assert len(ids) == 20
 
 
-def test_text_comes_back_as_it_was_sent(company: Company) -> None:
-    """Text is neither trimmed nor folded nor normalised, whatever its script."""
+def test_text_is_returned_as_sent(company: Company) -> None:
+    """Text is not trimmed, folded or normalized, in any script."""
     texts: Record = {
         "displayName": "  two blanks\tand a tab  ",
         "name2": "\n\r\n\u2028 lines",

@@ -1,4 +1,4 @@
-"""Repeatable requests (OASIS Repeatable Requests 1.0): done once, however often they come."""
+"""Repeatable requests (OASIS Repeatable Requests 1.0) run only once."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -21,7 +21,7 @@ NEW: Record = {"code": "UPS"}
 
 @pytest.mark.parametrize("resource", WRITABLE)
 def test_a_repeated_create_creates_once(resource: str, company: Company) -> None:
-    """The body leaves the key out where it can, so that the answer's is the one of the first."""
+    """If the body omits the key, both responses have the same one."""
     body = {name: value for name, value in SAMPLES[resource].items() if name != "id"}
     headers = repeatable(If_Match="*")
 
@@ -42,8 +42,8 @@ def _sent(company: Company, method: str, headers: Mapping[str, str]) -> httpx.Re
 
 
 @pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
-def test_a_repeated_write_has_the_answer_of_the_first(method: str, own_stock: Company) -> None:
-    """Though the tag that it carries is the one of before, or the record is gone."""
+def test_a_repeated_write_has_the_first_response(method: str, own_stock: Company) -> None:
+    """Although its tag is outdated, or the record is deleted."""
     headers = repeatable(If_Match=tag_of(own_stock.get(AGENT)))
 
     answers = [_sent(own_stock, method, headers) for _ in range(3)]
@@ -66,7 +66,7 @@ def test_a_repeated_create_by_its_key_creates_once(method: str, company: Company
     assert len(company.changes()) == 1
 
 
-def test_the_answer_tells_the_record_as_it_stood_then(company: Company) -> None:
+def test_the_response_has_the_record_of_that_time(company: Company) -> None:
     headers = repeatable()
     first = company.post("shippingAgentsExt", NEW, headers)
     path = f"shippingAgentsExt({record(first, 201)['id']})"
@@ -91,8 +91,8 @@ def test_a_repeat_of_a_write_that_changed_nothing_changes_nothing(own_stock: Com
     assert own_stock.changes() == changed
 
 
-def test_a_repeat_may_name_a_record_as_it_was(own_stock: Company) -> None:
-    """By another key than the first, which the write itself changed or took away."""
+def test_a_repeat_may_use_the_previous_address(own_stock: Company) -> None:
+    """The write itself changed the key, or deleted the record."""
     renaming, deleting = repeatable(If_Match="*"), repeatable(If_Match="*")
     for _ in range(2):
         renamed = own_stock.patch("shippingAgentsExt(code='DHL')", NEW, headers=renaming)
@@ -107,8 +107,8 @@ def test_a_repeat_may_name_a_record_as_it_was(own_stock: Company) -> None:
     assert verbs == ["create", "update", "delete"]
 
 
-def test_a_repeat_is_answered_in_the_form_that_it_asks_for(company: Company) -> None:
-    """What a request means is repeated; how the answer is written may differ."""
+def test_a_repeat_may_request_another_format(company: Company) -> None:
+    """Only the write is repeated; the format of the response may differ."""
     headers = repeatable()
     first = company.post("shippingAgentsExt", NEW, headers)
 
@@ -123,7 +123,7 @@ def test_a_repeat_is_answered_in_the_form_that_it_asks_for(company: Company) -> 
     assert record(bare, 201)["id"] == record(first, 201)["id"]
 
 
-def test_of_many_at_once_one_is_done(company: Company) -> None:
+def test_one_of_many_concurrent_repeats_runs(company: Company) -> None:
     requests = [
         company.build("POST", "shippingAgentsExt", "", NEW, headers)
         for headers in [repeatable()] * 30
@@ -155,10 +155,8 @@ def test_another_request_with_the_same_id_is_rejected(own_stock: Company) -> Non
     assert own_stock.changes() == changed
 
 
-def test_ids_are_those_of_a_client_a_party_and_a_company(
-    company: Company, service: Service
-) -> None:
-    """Nobody hears of what another did with the same id."""
+def test_ids_are_per_client_principal_and_company(company: Company, service: Service) -> None:
+    """Another client, principal or company with the same id gets its own result."""
     headers = repeatable()
     named = repeatable(headers["Repeatability-Request-ID"], Repeatability_Client_ID="till 7")
     other = company.using(service.tokens.issue(subject="another"))
@@ -177,8 +175,8 @@ def test_ids_are_those_of_a_client_a_party_and_a_company(
     assert essence(again) == essence(answers[1])
 
 
-def test_a_refused_write_is_decided_anew(own_stock: Company) -> None:
-    """Nothing was done, so there is nothing to repeat."""
+def test_a_refused_write_is_tried_again(own_stock: Company) -> None:
+    """A refused write is not stored."""
     headers = repeatable()
     taken = own_stock.post("shippingAgentsExt", {"code": "DHL"}, headers)
     refusal(taken, "Internal_EntityWithSameKeyExists")
@@ -225,7 +223,7 @@ WRONG: Mapping[str, tuple[dict[str, str], str]] = {
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
 @pytest.mark.parametrize("name", WRONG)
-def test_headers_that_are_wrong_are_rejected(name: str, method: str, stocked: Company) -> None:
+def test_invalid_headers_are_rejected(name: str, method: str, stocked: Company) -> None:
     headers, target = WRONG[name]
     changed = stocked.changes()
     path, body = ("shippingAgentsExt", NEW) if method == "POST" else (AGENT, NEW)
@@ -248,8 +246,8 @@ def test_headers_that_are_wrong_are_rejected(name: str, method: str, stocked: Co
         timedelta(days=-10_000),
     ],
 )
-def test_a_time_of_which_nothing_is_known_is_412(age: timedelta, company: Company) -> None:
-    """Too long ago, or in the future: nobody can tell whether it was done."""
+def test_a_time_outside_the_window_is_412(age: timedelta, company: Company) -> None:
+    """Too long ago, or in the future."""
     answer = company.post("shippingAgentsExt", NEW, repeatable(age=age))
 
     refusal(answer, "Request_RepeatUntracked", "Repeatability-First-Sent")
@@ -262,7 +260,7 @@ def test_a_request_may_be_a_day_old_and_clocks_may_differ(age: timedelta, compan
     record(company.post("shippingAgentsExt", NEW, repeatable(age=age)), 201)
 
 
-def test_reads_are_repeatable_anyway(stocked: Company) -> None:
+def test_reads_ignore_the_headers(stocked: Company) -> None:
     answer = stocked.get(AGENT, headers=WRONG["no date"][0])
 
     assert answer.status_code == 200
@@ -270,7 +268,7 @@ def test_reads_are_repeatable_anyway(stocked: Company) -> None:
 
 
 def test_old_writes_are_forgotten_a_few_at_a_time(company: Company, service: Service) -> None:
-    """Else the table would grow for ever."""
+    """The table does not grow without bound."""
     for number in range(3 * REPEATS_DROPPED):
         company.post("shippingAgentsExt", {"code": f"{number}"}, repeatable())
     url = service.settings.database

@@ -1,4 +1,4 @@
-"""PUT: the body is the whole record; what it leaves out is as in a new one."""
+"""PUT replaces the record; omitted properties get the default of a new record."""
 
 import pytest
 
@@ -15,16 +15,16 @@ CONTACT_PATH = f"contactsExt({CONTACT})"
 
 
 def required(resource: str) -> Record:
-    """The fields of a sample that a record must have."""
+    """The required properties of a sample."""
     kind = MODEL.by_name[resource].type
     return {each.name: SAMPLES[resource][each.name] for each in kind.properties if each.required}
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_what_the_body_leaves_out_is_as_in_a_new_record(
+def test_omitted_properties_get_the_default_of_a_new_record(
     resource: str, own_stock: Company, service: Service
 ) -> None:
-    """But for the key and what the service sets: a number and the time of the change."""
+    """Except the key, an assigned number and the time of the change."""
     path, kind = PATHS[resource], MODEL.by_name[resource].type
     before = own_stock.record(path)
     other = service.new_company()
@@ -45,7 +45,7 @@ def test_what_the_body_leaves_out_is_as_in_a_new_record(
 
 
 @pytest.mark.parametrize("resource", WRITABLE)
-def test_a_replacement_with_equal_values_leaves_no_trace(resource: str, own_stock: Company) -> None:
+def test_a_replacement_with_equal_values_writes_nothing(resource: str, own_stock: Company) -> None:
     before, changed = own_stock.get(PATHS[resource]), own_stock.changes()
 
     answer = own_stock.put(PATHS[resource], SAMPLES[resource], if_match=tag_of(before))
@@ -66,7 +66,7 @@ def test_a_replacement_is_an_update_in_the_change_log(own_stock: Company) -> Non
 
 
 def test_values_are_derived_as_in_a_new_record(own_stock: Company) -> None:
-    """Also when the value that they follow from stays as it is."""
+    """Also if their source does not change."""
     own_stock.post("contactsExt", {"number": "C1", "type": "Company", "displayName": "Kontor"})
     own_stock.patch(CONTACT_PATH, {"searchName": "own"}, if_match="*")
     body: Record = {"displayName": "Annette Hill", "companyNumber": "C1"}
@@ -83,7 +83,7 @@ def test_values_are_derived_as_in_a_new_record(own_stock: Company) -> None:
 
 
 def test_a_record_may_be_sent_back_as_it_was_read(own_stock: Company) -> None:
-    """Control information and computed fields in it are ignored."""
+    """Control information and computed properties are ignored."""
     read = own_stock.record(CONTACT_PATH)
 
     after = record(own_stock.put(CONTACT_PATH, {**read, "city": "Linz"}, if_match="*"))
@@ -113,9 +113,7 @@ def test_another_key_in_the_body_is_ignored(own_stock: Company) -> None:
         if name != MODEL.by_name[resource].type.key
     ],
 )
-def test_a_required_field_that_is_left_out_is_400(
-    resource: str, name: str, stocked: Company
-) -> None:
+def test_an_omitted_required_property_is_400(resource: str, name: str, stocked: Company) -> None:
     path, changed = PATHS[resource], stocked.changes()
     body = {key: value for key, value in SAMPLES[resource].items() if key != name}
 
@@ -130,7 +128,7 @@ def test_an_unknown_field_is_400(stocked: Company) -> None:
     refusal(stocked.put(AGENT, {"code": "A", "nme": "x"}, if_match="*"), "BadRequest", "nme")
 
 
-def test_a_taken_value_is_409(own_stock: Company) -> None:
+def test_a_value_in_use_is_409(own_stock: Company) -> None:
     own_stock.post("shippingAgentsExt", {"code": "UPS"})
 
     answer = own_stock.put(AGENT, {"code": "UPS"}, if_match="*")
@@ -162,8 +160,8 @@ def test_a_replacement_whose_precondition_fails_changes_nothing(
 
 
 @pytest.mark.parametrize("tag", ["*", 'W/"x"'])
-def test_a_replacement_creates_nothing(tag: str, company: Company) -> None:
-    """There is no upsert but If-None-Match: *."""
+def test_a_replacement_does_not_create_a_record(tag: str, company: Company) -> None:
+    """Only If-None-Match: * creates a record."""
     answer = company.put(f"shippingAgentsExt({UNKNOWN})", {"code": "NEW"}, if_match=tag)
 
     refusal(answer, "Internal_RecordNotFound")
@@ -188,7 +186,7 @@ def test_a_put_if_none_may_match_creates_under_the_key_in_the_path(
 
 
 @pytest.mark.parametrize("path", ["unitsOfMeasureExt('')", f"itemsExt({NO_GUID})"])
-def test_no_record_is_made_under_a_key_that_names_none(path: str, company: Company) -> None:
+def test_a_blank_key_creates_no_record(path: str, company: Company) -> None:
     body = required(path.partition("(")[0])
 
     refusal(company.put(path, body, headers={"If-None-Match": "*"}), "BadRequest")

@@ -1,4 +1,4 @@
-"""Query options of writes: the answer shows what they ask for (OData Protocol 4.01, 11.4)."""
+"""Query options of writes, which apply to the response (OData Protocol 4.01, 11.4)."""
 
 import pytest
 
@@ -11,7 +11,7 @@ AGENT = PATHS["shippingAgentsExt"]
 ANY = {"If-Match": "*"}
 
 
-def test_the_answer_to_a_write_can_be_selected(own_stock: Company) -> None:
+def test_select_applies_to_the_response_of_a_write(own_stock: Company) -> None:
     query = "$select=name"
     answers = {
         201: own_stock.request("POST", "shippingAgentsExt", query, {"code": "UPS"}),
@@ -38,7 +38,7 @@ def test_the_answer_to_a_write_can_be_selected(own_stock: Company) -> None:
         ("$orderby=city", "BadRequest_InvalidRequestUrl", "$orderby"),
     ],
 )
-def test_what_an_answer_cannot_show_is_refused_before_anything_is_written(
+def test_invalid_options_are_refused_before_the_write(
     query: str, code: str, target: str, method: str, stocked: Company
 ) -> None:
     path, changed = PATHS["contactsExt"], stocked.changes()
@@ -52,13 +52,13 @@ def test_what_an_answer_cannot_show_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("query", ["$select=name", "$top=1", "$expand=people"])
-def test_a_delete_takes_no_options(query: str, stocked: Company) -> None:
+def test_a_delete_refuses_options(query: str, stocked: Company) -> None:
     answer = stocked.request("DELETE", AGENT, query, headers=ANY)
 
     refusal(answer, "BadRequest_InvalidRequestUrl", query.partition("=")[0])
 
 
-def test_custom_options_are_nobody_s_business(own_stock: Company) -> None:
+def test_custom_options_are_ignored(own_stock: Company) -> None:
     answer = own_stock.request("PATCH", AGENT, "trace=1", {"name": "New"}, ANY)
 
     assert record(answer)["name"] == "New"

@@ -58,7 +58,7 @@ def test_a_path_at_the_base_url(path: str, nearest: str, service: Service) -> No
         "x" * 5_000,
     ],
 )
-def test_a_path_without_a_nearest_name_says_where_resources_are(
+def test_a_path_without_a_nearest_name_names_the_list_of_resources(
     path: str, stocked: Company
 ) -> None:
     error = refusal(stocked.get(path), MISSING)
@@ -122,13 +122,13 @@ def test_a_body_with_an_unknown_name(own_stock: Company) -> None:
         ("$apply", "groupby((onlinePasword))"),
     ],
 )
-def test_no_query_is_led_to_a_secret(option: str, text: str, stocked: Company) -> None:
+def test_no_suggestion_is_a_secret(option: str, text: str, stocked: Company) -> None:
     error = refusal(stocked.get("contactsExt", {option: text}), URL, option)
 
     assert "onlinePassword" not in error.message
 
 
-def test_very_long_names_have_no_nearest(stocked: Company) -> None:
+def test_very_long_names_have_no_suggestion(stocked: Company) -> None:
     names = "displayName" * 1_000
     error = refusal(stocked.get("itemsExt", f"$select={names}"), URL, "$select")
 

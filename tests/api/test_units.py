@@ -34,7 +34,7 @@ def patient_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 async def loaded_at_once(
     settings: Settings, plans: Sequence[LoadPlan]
 ) -> list[Loaded | BaseException]:
-    """Give units to a store, close it before any is done, and tell what became of each."""
+    """Submit units, close the store before they run, and return their outcomes."""
     store = open_store(settings)
     works = [asyncio.ensure_future(write_rows(store, plan)) for plan in plans]
     await asyncio.sleep(0)
@@ -47,7 +47,7 @@ def unit(company: Company, *codes: str) -> LoadPlan:
     return company.admin.plan(company.stored, AGENTS, [{"code": c} for c in codes])
 
 
-def test_closing_a_store_finishes_what_it_accepted(company: Company, service: InProcess) -> None:
+def test_closing_a_store_finishes_accepted_units(company: Company, service: InProcess) -> None:
     plans = [unit(company, f"{number}a", f"{number}b") for number in range(COUNT)]
 
     outcomes = company.admin.wait(loaded_at_once(service.settings, plans))
@@ -91,10 +91,8 @@ def test_a_write_sees_the_load_before_it(company: Company, service: InProcess) -
     assert [each["name"] for each in company.listed(AGENTS)] == ["changed"]
 
 
-def test_a_refused_unit_leaves_no_trace_and_its_neighbours_are_done(
-    company: Company, service: InProcess
-) -> None:
-    """Every second unit breaks a unique rule with its last row, when others have been inserted."""
+def test_a_refused_unit_does_not_affect_the_others(company: Company, service: InProcess) -> None:
+    """Every second unit breaks a unique rule with its last row."""
     plans: list[LoadPlan] = []
     for number in range(COUNT):
         plans.append(unit(company, f"{number}a", f"{number}b"))

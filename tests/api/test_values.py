@@ -1,4 +1,4 @@
-"""Values of every type: what fits and how it comes back, what does not fit and is never bent."""
+"""Values of every type: those that fit are returned exactly, and others are refused."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from support.refusals import refusal
 
 
 def sent(company: Company, name: str, json: str) -> str:
-    """Create a specimen with a value, and give the value as the answer's bytes have it."""
+    """Create a specimen with a value; returns the value in the bytes of the response."""
     code = len(company.listed("specimensExt"))
     answer = company.post("specimensExt", f'{{"code": "{code}", "{name}": {json}}}'.encode())
     path = f"specimensExt({record(answer, 201)['id']})"
@@ -121,7 +121,7 @@ def sent(company: Company, name: str, json: str) -> str:
 def test_a_value_fits_exactly_or_is_refused(
     name: str, json: str, back: str | None, specimens: Company
 ) -> None:
-    """Numbers are judged by their value and never rounded; moments come back in UTC."""
+    """Numbers are never rounded, and instants are returned in UTC."""
     if back is not None:
         assert sent(specimens, name, json) == back
         return

@@ -1,4 +1,4 @@
-"""Writes that come at once: each sees what those before it did, though they share a transaction."""
+"""Concurrent writes: each sees the previous ones, although they share a transaction."""
 
 from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ def path_of(contact: Record) -> str:
     return f"{CONTACTS}({contact['id']})"
 
 
-def test_of_updates_with_one_tag_one_is_done(company: Company, writes: Writes) -> None:
+def test_one_of_several_updates_with_one_tag_succeeds(company: Company, writes: Writes) -> None:
     contact = path_of(create(company))
     tag = tag_of(company.get(contact))
     for number in range(8):
@@ -70,7 +70,7 @@ def test_of_updates_with_one_tag_one_is_done(company: Company, writes: Writes) -
     assert company.record(contact)["city"] == "City 0"
 
 
-def test_updates_of_one_record_are_done_in_order(company: Company, writes: Writes) -> None:
+def test_updates_of_one_record_run_in_order(company: Company, writes: Writes) -> None:
     contact = path_of(create(company))
     for number in range(6):
         writes.patch(contact, **{"city" if number % 2 else "state": f"{number}"})
@@ -86,7 +86,7 @@ def test_updates_of_one_record_are_done_in_order(company: Company, writes: Write
     assert [each.number for each in company.changes()] == list(range(1, 8))
 
 
-def test_a_name_that_was_just_changed_is_followed(company: Company, writes: Writes) -> None:
+def test_derivation_uses_a_name_that_has_just_changed(company: Company, writes: Writes) -> None:
     firms = [
         create(company, type="Company", number=f"C{n}", displayName=f"Old {n}") for n in (1, 2)
     ]
@@ -102,9 +102,7 @@ def test_a_name_that_was_just_changed_is_followed(company: Company, writes: Writ
     assert [company.record(each)["companyName"] for each in people] == ["Old 1", "New 1", "New 1"]
 
 
-def test_a_number_that_was_just_given_to_another_is_followed(
-    company: Company, writes: Writes
-) -> None:
+def test_derivation_uses_a_number_that_has_just_moved(company: Company, writes: Writes) -> None:
     first, second = (
         create(company, type="Company", number=f"C{n}", displayName=f"Name {n}") for n in (1, 2)
     )
@@ -120,7 +118,7 @@ def test_a_number_that_was_just_given_to_another_is_followed(
     assert [company.record(each)["companyName"] for each in people] == ["Name 2", "Name 2"]
 
 
-def test_a_contact_that_is_no_company_any_more_is_not_followed(
+def test_derivation_ignores_a_contact_that_is_no_longer_a_company(
     company: Company, writes: Writes
 ) -> None:
     firm = create(company, type="Company", number="C1", displayName="Firm")
@@ -135,7 +133,7 @@ def test_a_contact_that_is_no_company_any_more_is_not_followed(
     assert [company.record(each)["companyName"] for each in people] == ["", "Other"]
 
 
-def test_a_number_is_free_once_it_was_given_up_and_taken_once_it_was_taken(
+def test_a_number_is_free_after_one_write_and_in_use_after_another(
     company: Company, writes: Writes
 ) -> None:
     contact = path_of(create(company, number="A"))
@@ -152,7 +150,7 @@ def test_a_number_is_free_once_it_was_given_up_and_taken_once_it_was_taken(
     assert names == {"A": "in time", "B": "Somebody", "C": "first"}
 
 
-def test_a_record_that_was_just_deleted_is_not_there(company: Company, writes: Writes) -> None:
+def test_a_record_that_has_just_been_deleted_is_404(company: Company, writes: Writes) -> None:
     contact = create(company, number="A")
     writes.patch(path_of(contact), city="Here")
     writes.delete(path_of(contact))
@@ -166,7 +164,7 @@ def test_a_record_that_was_just_deleted_is_not_there(company: Company, writes: W
     assert (found["displayName"], found["city"], found["number"]) == ("Anew", "There", "A")
 
 
-def test_a_key_is_taken_once(company: Company, writes: Writes) -> None:
+def test_a_key_is_used_once(company: Company, writes: Writes) -> None:
     writes.post(UNITS, code="PCS", displayName="first")
     writes.post(UNITS, code="KG", displayName="other")
     writes.post(UNITS, code="PCS", displayName="second")

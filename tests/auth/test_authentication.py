@@ -122,7 +122,7 @@ class TestAlgorithms:
             forger.verifier("ES256", name)
 
     def test_an_algorithm_must_be_configured(self, forger: TokenForger) -> None:
-        with pytest.raises(OperatorError, match="Unsupported token algorithm"):
+        with pytest.raises(OperatorError, match="token algorithm"):
             TokenVerifier(forger.keys.trusted, ISSUER, AUDIENCE, ())
 
     @pytest.mark.parametrize("name", ["none", "None", "NONE"])

@@ -122,8 +122,8 @@ def test_a_public_key_that_others_can_write_to_is_refused(directory: Path) -> No
 def test_a_directory_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     obstacle = tmp_path / "file"
     obstacle.touch()
-    assert f"Cannot use the key directory {obstacle / 'keys'}:" in refusal_of(obstacle / "keys")
-    assert f"Cannot use the key directory {obstacle}:" in refusal_of(obstacle)
+    assert f"the key directory {obstacle / 'keys'} cannot be used:" in refusal_of(obstacle / "keys")
+    assert f"the key directory {obstacle} cannot be used:" in refusal_of(obstacle)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def test_an_unwritable_directory_is_refused() -> None:
     with as_nobody(), TemporaryDirectory() as own:
         directory = Path(own) / "keys"
         directory.mkdir(mode=0o500)
-        assert f"Cannot use the key directory {directory}:" in refusal_of(directory)
+        assert f"the key directory {directory} cannot be used:" in refusal_of(directory)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.sql.dialects.postgresql import POSTGRESQL
-from comptoir.sql.prepared import Kept, Prepared, Staging
+from comptoir.sql.prepared import BulkQuery, Prepared, StatementCache
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
@@ -139,9 +139,9 @@ def command(folder: Path, url: str) -> None:
         here.done("company", "delete", company_id, "--yes", *at)
 
 
-def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Kept[object]]]:
+def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | StatementCache[object]]]:
     """The prepared statements of an object, and its caches of statements built on demand."""
-    if isinstance(thing, Prepared | Kept):
+    if isinstance(thing, Prepared | StatementCache):
         yield name, thing
     elif isinstance(thing, Mapping):
         for each in thing.values():
@@ -168,8 +168,8 @@ def test_every_executed_statement_is_routed_by_the_company(heard: Heard, sharded
 def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None:
     """Including statements that no scenario runs."""
     statements = statements_of(MODEL, POSTGRESQL)
-    assert statements.copying.tables, "compiled when a first table is copied"
-    assert statements.copying.leftovers, "compiled when a first table is dropped"
+    assert statements.company_rows.tables, "compiled when a first table is copied"
+    assert statements.company_rows.removals, "compiled when a first table is dropped"
     prepared = [each for _, each in held(statements) if isinstance(each, Prepared)]
     assert len(prepared) > 100
     found = faults(sharded, {each.text: [] for each in prepared})
@@ -178,11 +178,11 @@ def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None
 
 def test_the_scenarios_use_every_builder_of_statements(heard: Heard) -> None:
     """An unused builder could build unroutable statements."""
-    kept = [(name, each) for name, each in held(heard.builders) if isinstance(each, Kept)]
+    kept = [(name, each) for name, each in held(heard.builders) if isinstance(each, StatementCache)]
     assert len(kept) > 8
     assert [name for name, each in kept if not each] == []
-    built = [prepared.together for _, each in kept for prepared in each.values()]
-    at_once = {each.text for each in built if isinstance(each, Staging)}
+    built = [prepared.bulk for _, each in kept for prepared in each.values()]
+    at_once = {each.text for each in built if isinstance(each, BulkQuery)}
     assert at_once & heard.run.keys()
     assert any(text.startswith("COPY") for text in heard.run)
 

@@ -153,7 +153,7 @@ def test_a_kind_is_one_file_and_its_migration(repository: Path) -> None:
     python(repository, "-c", MIGRATE)
 
     python(repository, "tools/reference.py", "pages")
-    assert "\n## rehearsalsExt\n" in (repository / "pages" / "kinds.md").read_text()
+    assert "\n## rehearsalsExt\n" in (repository / "pages" / "entity-types.md").read_text()
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_new_kind_needs_the_files_that_the_page_names_and_no_others(clone: Pat
     make(clone, "format", "docs")
     assert changed(clone) == {
         "src/comptoir/catalog/rehearsals.py",
-        "docs/reference/kinds.md",
+        "docs/reference/entity-types.md",
         written,
     }
     module(clone, "ruff", "format", "--check", ".")

@@ -10,8 +10,8 @@ from reference_pages import (
     Parameter,
     collection_methods,
     commands_page,
+    entity_types_page,
     errors_page,
-    kinds_page,
     record_methods,
     settings_page,
     split_marks,
@@ -51,7 +51,7 @@ def test_a_stale_and_a_missing_page_are_reported(tmp_path: Path) -> None:
     assert "commands.md is stale" in done.stderr
 
 
-def test_a_kind_a_field_and_an_error_without_a_line_are_reported() -> None:
+def test_missing_descriptions_are_reported() -> None:
     bare = EntityType("bare", "", (Property("id", GUID), Property("name", TEXT, "Its name.")))
     model = Model((*MODEL.sets, EntitySet("baresExt", bare)))
     error = ErrorType("Silent", 400, "It says nothing.", "")
@@ -63,7 +63,7 @@ def test_a_kind_a_field_and_an_error_without_a_line_are_reported() -> None:
 
 
 def test_the_methods_are_those_that_the_service_has() -> None:
-    """Those that write stand where records can be written, and nowhere else."""
+    """Only writable entity sets have methods that write."""
     contacts, customers = MODEL.by_name["contactsExt"], MODEL.by_name["customersExt"]
     assert collection_methods(contacts) == ("GET", "HEAD", "POST")
     assert record_methods(contacts) == ("GET", "HEAD", "PATCH", "PUT", "DELETE")
@@ -71,25 +71,27 @@ def test_the_methods_are_those_that_the_service_has() -> None:
 
 
 @pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.name)
-def test_a_kind_is_described_with_all_its_fields_and_relations_in_order(
+def test_an_entity_type_is_described_with_all_its_properties_in_order(
     entity_set: EntitySet,
 ) -> None:
-    page = kinds_page(MODEL)
+    page = entity_types_page(MODEL)
     section = page.partition(f"\n## {entity_set.name}\n")[2].partition("\n## ")[0]
     named = [line.split("`")[1] for line in section.splitlines() if line.startswith("| `")]
-    kind = entity_set.type
-    relations = [each.name for each in kind.navigation]
-    assert named == [*(each.name for each in kind.properties), *relations]
+    entity_type = entity_set.type
+    navigation = [each.name for each in entity_type.navigation]
+    assert named == [*(each.name for each in entity_type.properties), *navigation]
 
 
-def test_what_is_special_of_a_kind_is_said() -> None:
-    page = kinds_page(MODEL)
+def test_the_rules_of_an_entity_type_are_described() -> None:
+    page = entity_types_page(MODEL)
     assert "`companyName` is the displayName of the contact of type Company" in page
-    assert "Creating needs `If-Match` (or `If-None-Match: *`)" in page
+    assert "A create requires `If-Match` or `If-None-Match: *`" in page
     assert "Unique per company: `itemNo`, `languageCode`, `variantCode`." in page
     assert "secret: never in logs" in page
     assert 'Usual values (others are allowed): `" "`, `"Ship"`' in page
-    assert "| `company` | one of contactsExt | its `number` is this `companyNumber`; its " in page
+    assert (
+        "| `company` | one record of contactsExt | `number` equals this `companyNumber`; " in page
+    )
 
 
 def test_a_setting_is_described_with_its_option_if_it_has_one() -> None:

@@ -1,4 +1,4 @@
-"""Primitive types keep what they are given, and say what is wrong with what they refuse."""
+"""Primitive types: valid values round-trip, and invalid ones are refused."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -30,7 +30,7 @@ stored_decimals = st.integers(-(10**18) + 1, 10**18 - 1)
 
 
 def wire(kind: PrimitiveType, stored: Stored) -> Json:
-    """A stored value as a client reads it, numbers exact."""
+    """The decoded wire form of a stored value, with exact numbers."""
     encoded = msgspec.json.encode(stored if kind.to_wire is None else kind.to_wire(stored))
     return parse_object(b'{"value":' + encoded + b"}")["value"]
 
@@ -42,7 +42,7 @@ def test_no_value_reads_back_as_itself(kind: PrimitiveType) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: type(kind).__name__)
-def test_null_is_refused_and_told_what_clears(kind: PrimitiveType) -> None:
+def test_null_is_refused_with_the_value_that_clears(kind: PrimitiveType) -> None:
     with pytest.raises(ValueFault) as refused:
         kind.from_json(None)
     assert kind.no_value in str(refused.value)
@@ -55,7 +55,7 @@ def test_text_is_kept_as_sent(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a\0b", "half a \ud83d pair", "x" * 101])
-def test_text_that_cannot_be_kept_is_refused_alone_and_in_a_column(text: str) -> None:
+def test_invalid_text_is_refused_alone_and_in_a_column(text: str) -> None:
     with pytest.raises(ValueFault):
         CODE.from_json(text)
     with pytest.raises(ValueFault):
@@ -63,7 +63,7 @@ def test_text_that_cannot_be_kept_is_refused_alone_and_in_a_column(text: str) ->
 
 
 @given(stored_decimals)
-def test_every_decimal_that_fits_survives_the_wire_and_the_text(stored: int) -> None:
+def test_a_decimal_that_fits_round_trips(stored: int) -> None:
     assert DECIMAL.from_json(wire(DECIMAL, stored)) == stored
     assert DECIMAL.from_text(DECIMAL.to_text(stored)) == stored
     printed = DECIMAL.to_text(stored)
@@ -75,7 +75,7 @@ def test_every_decimal_that_fits_survives_the_wire_and_the_text(stored: int) -> 
     ("number", "stored"),
     [("2.290000", 229000), ("1e3", 100_000_000), ("-0.00001", -1), ("0e999", 0), ("1E-5", 1)],
 )
-def test_decimals_are_judged_by_value(number: str, stored: int) -> None:
+def test_trailing_zeros_and_exponents_do_not_matter(number: str, stored: int) -> None:
     assert DECIMAL.from_json(Decimal(number)) == stored
 
 
@@ -86,18 +86,18 @@ def test_a_decimal_that_does_not_fit_is_refused_not_rounded(number: str) -> None
 
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, Decimal("1.5"), "7", True])
-def test_a_whole_number_is_within_32_bits_and_no_text(value: Json) -> None:
+def test_an_int32_refuses_larger_numbers_fractions_and_text(value: Json) -> None:
     with pytest.raises(ValueFault):
         INT32.from_json(value)
 
 
 @pytest.mark.parametrize(("value", "stored"), [("007", 7), (7, 7), (Decimal("7.0"), 7)])
-def test_digits_are_taken_as_text_or_as_a_number(value: Json, stored: int) -> None:
+def test_digits_are_accepted_as_text_or_number(value: Json, stored: int) -> None:
     assert DIGITS.from_json(value) == stored
 
 
 @pytest.mark.parametrize("value", ["", "-7", "7.0", " 7", "\u0667", "99999999999"])
-def test_what_is_not_digits_is_refused(value: str) -> None:
+def test_text_other_than_digits_is_refused(value: str) -> None:
     with pytest.raises(ValueFault):
         DIGITS.from_json(value)
 
@@ -108,7 +108,7 @@ def test_every_date_is_kept(day: date) -> None:
 
 
 @pytest.mark.parametrize("text", ["2026-02-30", "2026-2-3", "0000-01-01", "2026-01-01T00:00:00Z"])
-def test_what_is_no_date_is_refused(text: str) -> None:
+def test_an_invalid_date_is_refused(text: str) -> None:
     with pytest.raises(ValueFault):
         DATE.from_json(text)
 
@@ -138,7 +138,7 @@ def test_an_instant_is_kept_in_utc_with_milliseconds(local: datetime, minutes: i
         "2026-01-01T00:00:00+24:00",
     ],
 )
-def test_what_is_no_instant_is_refused(text: str) -> None:
+def test_an_invalid_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueFault):
         INSTANT.from_json(text)
 
@@ -149,12 +149,12 @@ def test_a_guid_is_kept_in_lower_case(guid: object) -> None:
 
 
 @pytest.mark.parametrize("text", ["SGVsbG8", "not base64!", "SGVs bG8="])
-def test_what_is_not_base64_is_refused(text: str) -> None:
+def test_invalid_base64_is_refused(text: str) -> None:
     with pytest.raises(ValueFault):
         BASE64_TEXT.from_json(text)
 
 
 @pytest.mark.parametrize("value", ["true", 1, 0])
-def test_a_boolean_is_nothing_else(value: Json) -> None:
+def test_a_boolean_refuses_other_types(value: Json) -> None:
     with pytest.raises(ValueFault):
         BOOLEAN.from_json(value)

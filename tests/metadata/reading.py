@@ -1,4 +1,4 @@
-"""`$metadata` as its readers parse it."""
+"""Parses `$metadata`."""
 
 from typing import cast
 from xml.etree.ElementTree import Element, fromstring
@@ -21,7 +21,7 @@ ANNOUNCED = Capabilities(
 EDM = "{http://docs.oasis-open.org/odata/ns/edm}"
 EDMX = "{http://docs.oasis-open.org/odata/ns/edmx}"
 CORE, CAPABILITIES = "@Org.OData.Core.V1", "@Org.OData.Capabilities.V1"
-"""What the names of annotations begin with, in JSON."""
+"""The prefixes of annotation names in JSON."""
 
 Object = dict[str, "Value"]
 Value = str | int | bool | list["Value"] | Object
@@ -51,7 +51,7 @@ def container(document: Object) -> Object:
 
 
 def member(holder: Object, *names: str) -> Object:
-    """An object within objects, by the names that lead to it."""
+    """A nested object by its path."""
     for name in names:
         holder = cast("Object", holder[name])
     assert isinstance(holder, dict)
@@ -59,7 +59,7 @@ def member(holder: Object, *names: str) -> Object:
 
 
 def members(holder: Object, kind: str) -> dict[str, Object]:
-    """The named elements of a kind: properties have none, sets are collections."""
+    """The named elements with this `$Kind`; properties have none, and sets are collections."""
     found = {}
     for name, value in holder.items():
         if isinstance(value, dict) and name[0] not in "@$":

@@ -1,4 +1,4 @@
-"""What `$metadata` says of kinds and sets beyond their types is what the service does."""
+"""The annotations of `$metadata` agree with the service."""
 
 import pytest
 
@@ -22,7 +22,7 @@ SETS = pytest.mark.parametrize("entity_set", MODEL.sets, ids=lambda each: each.n
 
 
 def of_set(entity_set: EntitySet) -> Object:
-    """The set where it stands at the top."""
+    """The set at its own root."""
     document = json(under_company=entity_set.per_company)
     return member(container(document), entity_set.name)
 
@@ -35,7 +35,7 @@ def names(held: Object, term: str, list_name: str) -> Value:
     return member(held, f"{CAPABILITIES}.{term}").get(list_name, [])
 
 
-def test_every_element_is_described_as_the_catalog_describes_it() -> None:
+def test_every_element_has_the_description_of_the_catalog() -> None:
     for entity_set in MODEL.sets:
         kind = member(schema(json()), entity_set.type.name)
         assert kind[f"{CORE}.Description"] == entity_set.type.description
@@ -60,12 +60,12 @@ def test_every_element_is_described_as_the_catalog_describes_it() -> None:
         ("customer", "id", None),
     ],
 )
-def test_what_the_service_computes_is_told(kind: str, name: str, term: str | None) -> None:
+def test_computed_properties_are_annotated(kind: str, name: str, term: str | None) -> None:
     terms = [each for each in of_property(kind, name) if each.startswith(f"{CORE}.Computed")]
     assert terms == ([] if term is None else [f"{CORE}.{term}"])
 
 
-def test_suggestions_are_examples_and_never_the_only_values() -> None:
+def test_suggested_values_are_examples() -> None:
     blocked = of_property("customer", "blocked")
     examples = {
         name: member(blocked, name)["Value"]
@@ -91,7 +91,7 @@ def test_unique_rules_are_alternate_keys() -> None:
 
 
 @SETS
-def test_writing_is_offered_where_records_are_written(entity_set: EntitySet) -> None:
+def test_only_writable_sets_allow_writes(entity_set: EntitySet) -> None:
     held, writable = of_set(entity_set), not entity_set.read_only
     for term, name in (("Insert", "Insertable"), ("Update", "Updatable"), ("Delete", "Deletable")):
         assert member(held, f"{CAPABILITIES}.{term}Restrictions")[name] is writable
@@ -99,7 +99,7 @@ def test_writing_is_offered_where_records_are_written(entity_set: EntitySet) -> 
     assert held.get(f"{CORE}.Permissions") == (None if writable else "Read")
 
 
-def test_what_a_create_needs_and_an_update_leaves_is_told() -> None:
+def test_required_and_fixed_properties_are_annotated() -> None:
     held = of_set(MODEL.by_name["unitsOfMeasureExt"])
     assert names(held, "InsertRestrictions", "RequiredProperties") == ["code"]
     assert names(held, "UpdateRestrictions", "NonUpdatableProperties") == ["lastModifiedDateTime"]
@@ -107,7 +107,7 @@ def test_what_a_create_needs_and_an_update_leaves_is_told() -> None:
 
 
 @SETS
-def test_the_scopes_are_told(entity_set: EntitySet) -> None:
+def test_permissions_name_the_scopes(entity_set: EntitySet) -> None:
     def scopes(term: str) -> Value:
         return names(of_set(entity_set), f"{term}Restrictions", "Permissions")
 
@@ -119,7 +119,7 @@ def test_the_scopes_are_told(entity_set: EntitySet) -> None:
         assert scopes(term) == ([] if entity_set.read_only else needed("records.write"))
 
 
-def test_the_secret_stands_in_no_query_option() -> None:
+def test_secret_properties_are_excluded_from_queries() -> None:
     held = of_set(MODEL.by_name["contactsExt"])
     assert names(held, "FilterRestrictions", "NonFilterableProperties") == ["onlinePassword"]
     assert names(held, "SortRestrictions", "NonSortableProperties") == ["onlinePassword"]
@@ -130,7 +130,7 @@ def test_the_secret_stands_in_no_query_option() -> None:
     assert "onlinePassword" not in str(names(held, "ChangeTracking", "FilterableProperties"))
 
 
-def test_the_pairs_are_for_filters_alone() -> None:
+def test_filter_only_properties_are_restricted_to_filters() -> None:
     held = of_set(MODEL.by_name["filteredItemAttributesExt"])
     restricted = names(held, "FilterRestrictions", "FilterExpressionRestrictions")
     assert isinstance(restricted, list)
@@ -140,7 +140,7 @@ def test_the_pairs_are_for_filters_alone() -> None:
 
 
 @SETS
-def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySet) -> None:
+def test_expand_and_change_tracking_are_annotated(entity_set: EntitySet) -> None:
     expanded = member(of_set(entity_set), f"{CAPABILITIES}.ExpandRestrictions")
     related = bool(entity_set.type.navigation) or not entity_set.per_company
     assert expanded == ({"Expandable": True, "MaxLevels": 3} if related else {"Expandable": False})
@@ -148,15 +148,15 @@ def test_expanding_and_tracking_are_offered_where_they_work(entity_set: EntitySe
     assert tracked is (entity_set.name not in ("companies", "filteredItemAttributesExt"))
 
 
-def test_filters_of_companies_follow_no_relation() -> None:
-    """What companies contain is expanded and listed, but never asked across companies."""
+def test_filters_of_companies_have_no_navigation() -> None:
+    """Contained sets can be expanded and listed, but no filter reads several companies."""
     for each in MODEL.sets:
         levels = names(of_set(each), "FilterRestrictions", "MaxLevels")
         assert levels == (0 if each is MODEL.companies else [])
 
 
-def test_at_the_root_the_same_is_told_of_the_sets_within_a_company() -> None:
-    """But for the tags, whose term is for entity sets alone."""
+def test_contained_sets_have_the_same_annotations_at_the_root() -> None:
+    """Except the term for ETags, which applies only to entity sets."""
     company = member(schema(json()), "company")
     for each in MODEL.per_company:
         at_top = {
@@ -167,7 +167,7 @@ def test_at_the_root_the_same_is_told_of_the_sets_within_a_company() -> None:
         assert member(elsewhere, f"{CAPABILITIES}.NavigationRestrictions")["Navigability"] == "None"
 
 
-def test_the_interface_as_a_whole_is_told() -> None:
+def test_the_container_is_annotated() -> None:
     told = container(json())
     assert told[f"{CAPABILITIES}.FilterFunctions"] == ["contains", "startswith"]
     assert told[f"{CAPABILITIES}.ConformanceLevel"] == "Intermediate"
@@ -179,8 +179,8 @@ def test_the_interface_as_a_whole_is_told() -> None:
     assert told["@Org.OData.Authorization.V1.SecuritySchemes"] == [{"Authorization": "bearer"}]
 
 
-def test_values_are_written_in_xml_as_their_kinds() -> None:
-    """A path, a member of an enumeration, a number and a text are told apart there."""
+def test_xml_distinguishes_the_types_of_values() -> None:
+    """Paths, enumeration members, numbers and text have different elements."""
     document = xml(under_company=True)
     written = {
         (each.tag.removeprefix(EDM), attribute)

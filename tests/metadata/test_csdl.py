@@ -1,4 +1,4 @@
-"""`$metadata` tells every kind with every property, every set, and where each stands."""
+"""`$metadata` has every entity type, property and set, at both roots."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -48,8 +48,10 @@ def type_of(document: Element, name: str) -> Element:
 
 @ROOTS
 @pytest.mark.parametrize("resource", FIELDS)
-def test_a_kind_has_the_contracts_properties_in_order(resource: str, under_company: bool) -> None:
-    """Those of a kind that is found by pairs stand before the pairs."""
+def test_an_entity_type_has_the_properties_of_the_interface_in_order(
+    resource: str, under_company: bool
+) -> None:
+    """Filter-only properties come last."""
     kind = type_of(xml(under_company=under_company), MODEL.by_name[resource].type.name)
     properties = {each.get("Name"): each.get("Type") for each in kind.iter(f"{EDM}Property")}
     expected = {name: TYPES[wire] for name, wire in FIELDS[resource].items()}
@@ -60,7 +62,7 @@ def test_a_kind_has_the_contracts_properties_in_order(resource: str, under_compa
     ]
 
 
-def test_every_property_of_a_record_is_never_null_and_says_how_long_it_may_be() -> None:
+def test_properties_are_not_nullable_and_have_facets() -> None:
     kind = type_of(xml(model=WITH_SPECIMENS), "specimen")
     facets = {each.attrib.pop("Name"): each.attrib for each in kind.iter(f"{EDM}Property")}
     assert all(each.pop("Nullable") == "false" for each in facets.values())
@@ -72,7 +74,7 @@ def test_every_property_of_a_record_is_never_null_and_says_how_long_it_may_be() 
     assert facets["rank"] == {"Type": "Edm.Int32"}
 
 
-def test_the_filter_only_pairs_may_be_missing() -> None:
+def test_filter_only_properties_are_nullable() -> None:
     kind = member(schema(json()), "filteredItemAttribute")
     nullable = [name for name, held in members(kind, "Property").items() if "$Nullable" in held]
     assert nullable == PAIRS
@@ -80,7 +82,7 @@ def test_the_filter_only_pairs_may_be_missing() -> None:
 
 
 @ROOTS
-def test_every_kind_has_its_key(under_company: bool) -> None:
+def test_every_entity_type_has_its_key(under_company: bool) -> None:
     document = xml(under_company=under_company)
     for each in MODEL.sets:
         key = [
@@ -90,7 +92,9 @@ def test_every_kind_has_its_key(under_company: bool) -> None:
 
 
 @ROOTS
-def test_the_container_has_every_set_and_says_which_stand_at_the_top(under_company: bool) -> None:
+def test_the_container_has_every_set_and_marks_those_of_the_service_document(
+    under_company: bool,
+) -> None:
     sets = members(container(json(under_company=under_company)), "EntitySet")
     assert {name: held["$Type"] for name, held in sets.items()} == {
         each.name: f"Comptoir.{each.type.name}" for each in MODEL.sets
@@ -117,7 +121,7 @@ def test_a_company_contains_the_sets(under_company: bool) -> None:
     }
 
 
-def test_relations_are_navigation_properties_that_sets_bind() -> None:
+def test_navigation_properties_are_bound_to_sets() -> None:
     document = json(under_company=True)
     contact = member(schema(document), "contact")
     assert member(contact, "company")["$Type"] == "Comptoir.contact"
@@ -128,8 +132,8 @@ def test_relations_are_navigation_properties_that_sets_bind() -> None:
         assert bound == {relation.name: relation.target for relation in each.type.navigation}
 
 
-def test_no_relation_claims_a_constraint_or_a_partner_that_does_not_hold() -> None:
-    """A contact of type Company that names itself is its own company, but none of its people."""
+def test_navigation_properties_have_no_wrong_constraint_or_partner() -> None:
+    """A company may be its own `company`, but is never one of its `people`."""
     document = xml()
     assert [each.get("Partner") for each in document.iter(f"{EDM}NavigationProperty")] == [None] * (
         len(list(document.iter(f"{EDM}NavigationProperty")))
@@ -137,7 +141,7 @@ def test_no_relation_claims_a_constraint_or_a_partner_that_does_not_hold() -> No
     assert list(document.iter(f"{EDM}ReferentialConstraint")) == []
 
 
-def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
+def test_an_inverse_navigation_property_is_the_partner() -> None:
     def kind(name: str, other: str, on: tuple[str, str], only: str = "") -> EntitySet:
         wanted = {"code": only} if only else {}
         relation = NavigationProperty("others", f"{other}sExt", on, "Those alike.", only=wanted)
@@ -155,7 +159,7 @@ def test_a_relation_that_leads_back_whatever_the_record_is_a_partner() -> None:
     assert partners(plain, kind("right", "left", right, only="A")) == [None, None]
 
 
-def test_the_references_are_to_the_vocabularies_that_are_used() -> None:
+def test_all_used_vocabularies_are_referenced() -> None:
     text = str(json())
     included = [each.attrib for each in xml().iter(f"{EDMX}Include")]
     assert included == [
@@ -170,8 +174,8 @@ def test_the_references_are_to_the_vocabularies_that_are_used() -> None:
 
 
 @ROOTS
-def test_terms_have_their_full_names_and_none_comes_twice(under_company: bool) -> None:
-    """Some clients know no alias; an alias beside would be the same term a second time."""
+def test_terms_have_full_names_and_occur_once(under_company: bool) -> None:
+    """Some clients do not support aliases."""
     for element in xml(under_company=under_company).iter():
         terms = [(each.get("Term"), each.get("Qualifier")) for each in element.findall(ANNOTATION)]
         assert all(str(term).startswith("Org.OData.") for term, _ in terms)
@@ -183,8 +187,8 @@ def test_terms_have_their_full_names_and_none_comes_twice(under_company: bool) -
 
 
 @ROOTS
-def test_a_client_without_aliases_reads_what_can_be_written(under_company: bool) -> None:
-    """As pybc365 does it, in either format."""
+def test_a_client_without_aliases_finds_the_writable_sets(under_company: bool) -> None:
+    """The way of pybc365, in both formats."""
     document = xml(under_company=under_company)
     sets = {
         each.get("Name"): {note.get("Term"): note for note in each.iter(ANNOTATION)}
@@ -204,12 +208,12 @@ def test_a_client_without_aliases_reads_what_can_be_written(under_company: bool)
 
 
 @pytest.mark.parametrize("version", ["4.0", "4.01"])
-def test_the_xml_is_of_the_version_that_was_asked_for(version: str) -> None:
+def test_the_xml_has_the_requested_version(version: str) -> None:
     assert xml(version=version).get("Version") == version
 
 
-def test_xml_is_4_0_unless_the_client_reads_more() -> None:
-    """UI5 refuses anything but 4.0; JSON has been there since 4.01."""
+def test_xml_is_4_0_unless_the_client_supports_4_01() -> None:
+    """UI5 refuses other versions; JSON exists since 4.01."""
     assert csdl_version(XML, speaks_401=False) == "4.0"
     assert csdl_version(XML, speaks_401=True) == "4.01"
     assert csdl_version(JSON, speaks_401=False) == csdl_version(JSON, speaks_401=True) == "4.01"

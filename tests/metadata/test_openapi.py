@@ -1,4 +1,4 @@
-"""The OpenAPI document tells every path and method, and what they take and give."""
+"""The OpenAPI document has every path and method with its schemas."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -70,7 +70,7 @@ def test_it_is_valid_openapi_3_1(tmp_path: Path) -> None:
     validator.OpenAPIV31SpecValidator(document(WITH_SPECIMENS)).validate()
 
 
-def test_every_reference_leads_somewhere() -> None:
+def test_every_reference_can_be_resolved() -> None:
     whole = document()
     targets = {each["$ref"] for each in walk(whole) if "$ref" in each}
     for target in targets:
@@ -79,7 +79,7 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 @SETS
-def test_a_set_has_its_paths_with_the_methods_of_its_kind(entity_set: EntitySet) -> None:
+def test_a_set_has_its_paths_and_methods(entity_set: EntitySet) -> None:
     many, record = address(entity_set), one(entity_set)
     assert methods(many) == ({"get"} if entity_set.read_only else {"get", "post"})
     assert methods(record) == ({"get"} if entity_set.read_only else set(METHODS) - {"post"})
@@ -93,7 +93,7 @@ def test_a_set_has_its_paths_with_the_methods_of_its_kind(entity_set: EntitySet)
         assert counted == ({"get"} if relation.collection else set())
 
 
-def test_unique_rules_are_keys_as_well() -> None:
+def test_unique_rules_have_paths() -> None:
     base = "/companies({company_id})"
     assert methods(f"{base}/customersExt(number='{{number}}')") == {"get"}
     assert "patch" in methods(f"{base}/itemAttributesExt(attributeId={{attributeId}})")
@@ -108,7 +108,7 @@ def test_both_roots_have_their_documents_and_batches(root: str) -> None:
 
 
 def test_every_body_has_a_schema() -> None:
-    """Generators of clients pass over what has none, or break at it."""
+    """Generators of clients skip bodies without a schema, or fail."""
     bodies = [each for part in walk(document()) for each in walk(part.get("content", {}))]
     listed = [
         member(held, media_type) for held in bodies for media_type in held if "/" in media_type
@@ -140,13 +140,13 @@ def test_the_variables_of_a_path_are_declared_once_each() -> None:
         assert path.count("{") == len(names)
 
 
-def test_operations_have_names_of_their_own() -> None:
+def test_operation_ids_are_unique() -> None:
     names = [operation["operationId"] for _, _, operation in operations(document())]
     assert len(names) == len(set(map(str, names)))
 
 
 @pytest.mark.parametrize("resource", FIELDS)
-def test_a_record_has_the_contracts_fields_in_order(resource: str) -> None:
+def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) -> None:
     kind = MODEL.by_name[resource].type
     properties = member(schema(kind.name), "properties")
     related = {each.name for each in kind.navigation}
@@ -166,7 +166,7 @@ def test_a_record_has_the_contracts_fields_in_order(resource: str) -> None:
         assert (held["type"], held.get("format")) == types[wire]
 
 
-def test_a_create_says_what_it_needs_and_what_is_made_of_the_rest() -> None:
+def test_a_create_has_required_properties_and_defaults() -> None:
     body = schema("contact-create")
     assert body["required"] == ["displayName"]
     assert body["additionalProperties"] is False
@@ -180,26 +180,26 @@ def test_a_create_says_what_it_needs_and_what_is_made_of_the_rest() -> None:
     assert "lastModifiedDateTime" in member(schema("unitOfMeasure-create"), "properties")
 
 
-def test_an_update_takes_what_can_be_changed() -> None:
+def test_an_update_has_the_properties_that_can_change() -> None:
     body = schema("unitOfMeasure-update")
     expected = ["displayName", "internationalStandardCode", "symbol"]
     assert list(member(body, "properties")) == expected
     assert "required" not in body
 
 
-def test_digits_may_be_sent_as_text_and_come_back_as_a_number() -> None:
+def test_digits_are_accepted_as_text_and_returned_as_a_number() -> None:
     sent = member(schema("itemAttribute-create"), "properties", "attributeId")["anyOf"]
     assert [each["type"] for each in cast("list[Object]", sent)] == ["integer", "string"]
     assert member(schema("itemAttribute"), "properties", "attributeId")["type"] == "integer"
 
 
-def test_suggestions_are_examples_and_never_the_only_values() -> None:
+def test_suggested_values_are_examples() -> None:
     held = member(schema("customer"), "properties", "blocked")
     assert held["examples"] == [" ", "Ship", "Invoice", "All"]
     assert "enum" not in held
 
 
-def test_a_change_takes_the_tag_of_the_record() -> None:
+def test_a_change_has_the_if_match_parameter() -> None:
     for _, method, operation in operations(document()):
         references = str(operation.get("parameters", []))
         assert ("'#/components/parameters/If-Match'" in references) is (
@@ -207,14 +207,14 @@ def test_a_change_takes_the_tag_of_the_record() -> None:
         )
 
 
-def test_what_changes_something_can_be_repeated_safely() -> None:
+def test_writes_have_the_repeatability_headers() -> None:
     for _, method, operation in operations(document()):
         references = str(operation.get("parameters", []))
         for header in ("Repeatability-Request-ID", "Repeatability-First-Sent"):
             assert (header in references) is (method != "get")
 
 
-def test_operations_name_the_scope_that_they_need() -> None:
+def test_operations_name_the_required_scope() -> None:
     for _, method, operation in operations(document()):
         if operation["tags"] == ["service"]:
             assert "security" not in operation
@@ -224,7 +224,7 @@ def test_operations_name_the_scope_that_they_need() -> None:
     assert document()["security"] == [{"bearer": []}]
 
 
-def test_every_error_is_told_with_what_to_do() -> None:
+def test_every_error_has_its_meaning_and_remedy() -> None:
     responses = member(document(), "components", "responses")
     for each in ERROR_TABLE:
         response = member(responses, f"refused-{each.status}")
@@ -232,7 +232,7 @@ def test_every_error_is_told_with_what_to_do() -> None:
         assert each.remedy in str(response["description"])
 
 
-def test_every_status_but_that_of_a_missing_method_belongs_to_some_operation() -> None:
+def test_every_status_but_405_belongs_to_an_operation() -> None:
     used = {
         status
         for _, _, operation in operations(document())
@@ -243,7 +243,7 @@ def test_every_status_but_that_of_a_missing_method_belongs_to_some_operation() -
 
 
 def test_the_servers_are_the_base_url_and_the_base_path() -> None:
-    """Generators of clients take the first one, and many of them want it to be absolute."""
+    """Generators of clients use the first one, and many require an absolute URL."""
     settings = replace(SETTINGS, public_url="https://erp.example/office/api/")
     servers = cast("list[Object]", document(settings=settings)["servers"])
     assert [each["url"] for each in servers] == ["https://erp.example/office/api", "/office/api"]

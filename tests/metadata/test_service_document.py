@@ -1,4 +1,4 @@
-"""The service document lists what can be asked for at a root, and nothing else."""
+"""The service document lists the entity sets of its root."""
 
 import msgspec
 
@@ -25,13 +25,13 @@ def document(company_id: str | None, level: str = "minimal") -> Document:
     return msgspec.json.decode(content, type=Document)
 
 
-def test_the_root_lists_the_companies_alone() -> None:
+def test_the_root_lists_only_the_companies() -> None:
     assert document(None) == Document(
         [Listed("companies", "EntitySet", "companies")], f"{BASE}/$metadata"
     )
 
 
-def test_a_company_lists_every_set_that_stands_under_it() -> None:
+def test_a_company_lists_every_set_that_it_contains() -> None:
     found = document(COMPANY)
     names = [each.name for each in MODEL.per_company]
     assert found.context == f"{BASE}/companies({COMPANY})/$metadata"

@@ -1,4 +1,4 @@
-"""Batches over real sockets: answers in pieces, others beside, and stops."""
+"""Batches over sockets: responses in pieces, concurrent requests, and stops."""
 
 import http.client
 import select
@@ -41,7 +41,7 @@ def company(server: Server) -> Company:
     return company
 
 
-def test_batches_in_both_formats_are_answered(company: Company) -> None:
+def test_batches_in_both_formats_succeed(company: Company) -> None:
     first, second = replies(
         send_documents(
             company,
@@ -60,8 +60,8 @@ def test_batches_in_both_formats_are_answered(company: Company) -> None:
     assert part.body == bytes(first.body)
 
 
-def test_many_pages_come_in_pieces(company: Company) -> None:
-    """The standard library's client reads them as well, of unknown length."""
+def test_many_pages_are_sent_in_pieces(company: Company) -> None:
+    """The client of the standard library reads the response of unknown length."""
     target = urlsplit(f"{company.root}/$batch")
     request = f"--batch_1\n{HTTP}\nGET contactsExt HTTP/1.1\n\n"
     body = f"{request * 5}--batch_1--".replace("\n", "\r\n").encode()
@@ -80,7 +80,7 @@ def test_many_pages_come_in_pieces(company: Company) -> None:
     assert content.count(b'"number":"K0999"') == 5
 
 
-def test_a_part_can_hold_what_its_page_and_its_links_lead_to(company: Company) -> None:
+def test_a_part_can_contain_a_page_and_its_links(company: Company) -> None:
     url, seen = "contactsExt", 0
     while url:
         entry: Entry = {"id": "1", "method": "GET", "url": url}
@@ -91,8 +91,8 @@ def test_a_part_can_hold_what_its_page_and_its_links_lead_to(company: Company) -
     assert seen == CONTACTS
 
 
-def test_others_are_answered_while_a_batch_is_done(company: Company) -> None:
-    """A read beside forty pages waits for its turn, not for their end."""
+def test_other_requests_run_during_a_batch(company: Company) -> None:
+    """A read during a batch of forty pages does not wait for the end of the batch."""
     entries: Sequence[Entry] = [
         {"id": str(number), "method": "GET", "url": "contactsExt"} for number in range(40)
     ]
@@ -133,10 +133,10 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize("is_json", [False, True])
-def test_a_batch_that_a_stop_overtakes_tells_what_was_done(
+def test_a_stop_during_a_batch_returns_the_outcomes_so_far(
     is_json: bool, start_server: StartServer
 ) -> None:
-    """Else a client that is told to try again makes records twice."""
+    """Otherwise a client that retries would create records twice."""
     server = start_server(stop_seconds=1.0)
     company = server.new_company()
     content_type = "application/json" if is_json else MULTIPART

@@ -1,4 +1,4 @@
-"""With few file descriptors the service says so, when it starts and when it runs out of them."""
+"""Warnings about few file descriptors, at startup and when none is left."""
 
 import socket
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ FEW = 100
 
 
 def limited(options: str, count: int = FEW) -> tuple[str, ...]:
-    """What starts a process with a limit on its files."""
+    """A command that starts a process with a limit on its open files."""
     return ("sh", "-c", f'ulimit {options} {count}; exec "$@"', "sh")
 
 
@@ -33,7 +33,7 @@ def connections(server: Server, count: int) -> Iterator[list[socket.socket]]:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_limit_that_is_too_low_is_warned_of(workers: int, start_server: StartServer) -> None:
+def test_a_limit_that_is_too_low_causes_a_warning(workers: int, start_server: StartServer) -> None:
     server = start_server(workers, limited("-n"))
 
     (line,) = lines_about(server, "WARNING")
@@ -42,7 +42,7 @@ def test_a_limit_that_is_too_low_is_warned_of(workers: int, start_server: StartS
 
 
 @ON_SQLITE
-def test_a_limit_that_may_be_raised_is_raised(start_server: StartServer) -> None:
+def test_the_limit_is_raised_if_that_is_allowed(start_server: StartServer) -> None:
     server = start_server(1, limited("-Sn"))
 
     assert lines_about(server, "WARNING") == []
@@ -52,7 +52,7 @@ def test_a_limit_that_may_be_raised_is_raised(start_server: StartServer) -> None
 
 @pytest.fixture(params=["uvloop", "asyncio"])
 def wrapper(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
-    """Starts a service on either event loop with few descriptors."""
+    """A command that starts a service with few descriptors, on either event loop."""
     if request.param == "uvloop":
         return limited("-n")
     folder = tmp_path / "without"
@@ -62,10 +62,10 @@ def wrapper(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
 
 
 @ON_SQLITE
-def test_connections_that_are_not_accepted_are_logged(
+def test_refused_connections_are_logged(
     wrapper: tuple[str, ...], start_server: StartServer
 ) -> None:
-    """Once, and the service answers again when descriptors are free."""
+    """They are logged once, and the service accepts connections again later."""
     server = start_server(1, wrapper)
     with connections(server, 2 * FEW) as opened:
         line = until(
@@ -80,7 +80,7 @@ def test_connections_that_are_not_accepted_are_logged(
 
 
 def answers(server: Server) -> bool:
-    """Whether a new connection is answered; one may be accepted and closed."""
+    """Whether a request on a new connection succeeds; one may be accepted and closed."""
     with server.connect() as connection:
         connection.settimeout(1)
         try:

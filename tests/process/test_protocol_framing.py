@@ -1,4 +1,4 @@
-"""Where requests begin and end on a connection: one answer each, in order, whatever is sent."""
+"""Framing of requests on a connection: each has one response, in order."""
 
 from socket import MSG_PEEK, socket
 
@@ -23,14 +23,14 @@ def company(server: Server) -> Company:
 
 
 def listing(server: Server, company: Company, headers: dict[str, str] | None = None) -> bytes:
-    """The head of a request for a page that is streamed."""
+    """The head of a request for a streamed page."""
     path = company.root.removeprefix(server.origin.root)
     given = {"Authorization": f"Bearer {company.token}", "Prefer": f"maxpagesize={RECORDS}"}
     return head("GET", f"{path}/shippingAgentsExt", {**given, **(headers or {})})
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_what_is_malformed_is_refused_after_the_answers_before_it(
+def test_a_malformed_request_is_refused_after_the_earlier_responses(
     count: int, server: Server, company: Company
 ) -> None:
     expected = company.get("shippingAgentsExt", headers={"Prefer": f"maxpagesize={RECORDS}"})
@@ -43,7 +43,7 @@ def test_what_is_malformed_is_refused_after_the_answers_before_it(
     assert last.headers["connection"] == "close"
 
 
-def test_a_body_that_breaks_off_is_refused_after_the_answers_before_it(
+def test_a_malformed_body_is_refused_after_the_earlier_responses(
     server: Server, company: Company
 ) -> None:
     broken = listing(server, company, CHUNKED) + b"nonsense\r\n"
@@ -55,8 +55,8 @@ def test_a_body_that_breaks_off_is_refused_after_the_answers_before_it(
     refusal(last, "BadRequest")
 
 
-def test_requests_that_wait_on_a_connection_are_bounded(server: Server, company: Company) -> None:
-    """Each takes memory, whether or not it has a token."""
+def test_pipelined_requests_are_limited(server: Server, company: Company) -> None:
+    """Each uses memory, with and without a token."""
     with server.connect() as connection:
         send(connection, listing(server, company))
         send(connection, head("GET", "/healthz", {}) * (MAX_PIPELINED + 500))
@@ -69,8 +69,8 @@ def test_requests_that_wait_on_a_connection_are_bounded(server: Server, company:
     assert last.headers["connection"] == "close"
 
 
-def test_a_request_that_was_answered_is_not_refused_as_well(server: Server) -> None:
-    """The service answers 401 before it reads a body, whatever the body turns out to be."""
+def test_a_request_with_a_response_is_not_refused_in_addition(server: Server) -> None:
+    """The service returns 401 before it reads the body, which then turns out to be malformed."""
     with server.connect() as connection:
         send(connection, head("POST", "/api/companies", CHUNKED))
         connection.recv(1, MSG_PEEK)
@@ -81,20 +81,20 @@ def test_a_request_that_was_answered_is_not_refused_as_well(server: Server) -> N
 
 
 def creation(server: Server, company: Company, headers: dict[str, str], body: bytes) -> bytes:
-    """A request that creates a shipping agent."""
+    """A request to create a shipping agent."""
     path = company.root.removeprefix(server.origin.root)
     given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
     return head("POST", f"{path}/shippingAgentsExt", {**given, **headers}) + body
 
 
 def chunked(body: bytes, size: int, extension: bytes = b"") -> bytes:
-    """A body in chunks of a size, up to the chunk that ends it."""
+    """A body in chunks of a size, without the last chunk."""
     chunks = (body[start : start + size] for start in range(0, len(body), size))
     return b"".join(b"%x%b\r\n%b\r\n" % (len(each), extension, each) for each in chunks)
 
 
-def test_trailers_are_no_headers_of_the_request(server: Server, company: Company) -> None:
-    """A token in a trailer neither authenticates a request nor spoils one that has a token."""
+def test_trailers_are_not_headers_of_the_request(server: Server, company: Company) -> None:
+    """A token in a trailer neither authenticates a request nor replaces its token."""
     body = chunked(b'{"code": "trailers"}', 5) + b"0\r\nAuthorization: Bearer %b\r\n\r\n"
     plain = head("POST", "/api/companies", CHUNKED)
     with server.connect() as connection:
@@ -105,7 +105,7 @@ def test_trailers_are_no_headers_of_the_request(server: Server, company: Company
     assert record(created, 201)["code"] == "trailers"
 
 
-BESIDE = {
+OVERHEAD = {
     "a trailer": b"0\r\nX: " + b"x" * 100_000,
     "a trailer with a long name": b"0\r\nX" + b"x" * 100_000,
     "many trailers": b"0\r\n" + b"a:b\r\n" * 20_000,
@@ -117,12 +117,12 @@ BESIDE = {
 
 
 @pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("what", BESIDE)
-def test_too_much_beside_the_content_of_a_body(
+@pytest.mark.parametrize("what", OVERHEAD)
+def test_trailers_and_chunk_extensions_are_limited(
     what: str, ends: bool, server: Server, company: Company
 ) -> None:
-    """Trailers and chunk extensions are bounded as headers are, whether they end or not."""
-    body = BESIDE[what] + (b"\r\n" * 2 if ends else b"")
+    """The limit is that of the headers, whether the body is complete or not."""
+    body = OVERHEAD[what] + (b"\r\n" * 2 if ends else b"")
     with server.connect() as connection:
         send(connection, creation(server, company, CHUNKED, body))
         (answer,) = read_answers(connection)
@@ -133,15 +133,15 @@ def test_too_much_beside_the_content_of_a_body(
 
 @pytest.mark.parametrize("authorized", [True, False])
 @pytest.mark.parametrize("what", ["a trailer", "many trailers", "an extension"])
-def test_what_does_not_end_is_not_read_to_its_end(
+def test_endless_trailers_are_not_read(
     what: str, authorized: bool, server: Server, company: Company
 ) -> None:
-    """The service neither keeps it nor reads it, whether or not it has answered already."""
+    """The service stops reading, whether or not it has sent a response."""
     begun = creation(server, company, CHUNKED, b"")
     start = begun if authorized else head("POST", "/api/companies", CHUNKED)
     more = b"a:b\r\n" * 20_000 if what == "many trailers" else b"x" * 100_000
     with server.connect() as connection:
-        send(connection, start + BESIDE[what])
+        send(connection, start + OVERHEAD[what])
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             send_all(connection, more, 200)
 
@@ -151,8 +151,8 @@ def send_all(connection: socket, content: bytes, times: int) -> None:
         connection.sendall(content)
 
 
-def test_little_beside_the_content_of_a_body(server: Server, company: Company) -> None:
-    """Small chunks, signed chunks and trailers within the limit are read."""
+def test_short_trailers_and_chunk_extensions_are_allowed(server: Server, company: Company) -> None:
+    """Small chunks, signed chunks and trailers within the limit."""
     bodies = {
         "small": chunked(b'{"code": "small"}'.rjust(50_000), 1) + b"0\r\n",
         "signed": chunked(b'{"code": "signed"}'.rjust(500_000), 8_192, b";signature=" + b"x" * 64)
@@ -175,7 +175,7 @@ def test_a_trailer_may_end_the_connection(server: Server) -> None:
     assert answer.headers["connection"] == "close"
 
 
-OFFERS = {
+UPGRADES = {
     "HTTP/2, as curl offers it": {
         "Connection": "Upgrade, HTTP2-Settings",
         "Upgrade": "h2c",
@@ -186,22 +186,22 @@ OFFERS = {
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1_000_000])
-@pytest.mark.parametrize("offer", OFFERS)
-def test_an_offer_of_another_protocol_is_ignored(
-    offer: str, piece: int, server: Server, company: Company
+@pytest.mark.parametrize("upgrade", UPGRADES)
+def test_an_upgrade_to_another_protocol_is_ignored(
+    upgrade: str, piece: int, server: Server, company: Company
 ) -> None:
-    """The declared body is read, and what comes after it is the next request."""
+    """The declared body is read, and the bytes after it are the next request."""
     smuggled = head("DELETE", "/healthz", {})
     body = b'{"code": "%b"}'.ljust(200) + smuggled
-    code = f"{offer} {piece}".encode()
-    declared = {**OFFERS[offer], "Content-Length": f"{len(body % code)}"}
+    code = f"{upgrade} {piece}".encode()
+    declared = {**UPGRADES[upgrade], "Content-Length": f"{len(body % code)}"}
     in_chunks = chunked(b'{"code": "chunked %b"}' % code, 5) + b"0\r\nConnection: upgrade\r\n\r\n"
     sent = [
         creation(server, company, declared, body.replace(smuggled, b" " * len(smuggled)) % code),
-        creation(server, company, {**OFFERS[offer], **CHUNKED}, in_chunks),
-        head("GET", "/healthz", OFFERS[offer]),
+        creation(server, company, {**UPGRADES[upgrade], **CHUNKED}, in_chunks),
+        head("GET", "/healthz", UPGRADES[upgrade]),
         creation(server, company, declared, body % code),
-        head("GET", "/healthz", {**OFFERS[offer], "Connection": "upgrade, close"}),
+        head("GET", "/healthz", {**UPGRADES[upgrade], "Connection": "upgrade, close"}),
         head("GET", "/healthz", {}),
     ]
     whole = b"".join(sent)
@@ -213,9 +213,9 @@ def test_an_offer_of_another_protocol_is_ignored(
     assert [answer.status_code for answer in answers] == [201, 201, 200, 400, 200]
 
 
-def test_many_offers_at_once(server: Server) -> None:
-    offer = OFFERS["HTTP/2, as curl offers it"]
-    many = head("GET", "/healthz", offer) * (MAX_PIPELINED - 1)
+def test_many_pipelined_upgrades(server: Server) -> None:
+    upgrade = UPGRADES["HTTP/2, as curl offers it"]
+    many = head("GET", "/healthz", upgrade) * (MAX_PIPELINED - 1)
     with server.connect() as connection:
         send(connection, many + head("GET", "/healthz", {"Connection": "close"}))
         answers = read_answers(connection)
@@ -223,26 +223,26 @@ def test_many_offers_at_once(server: Server) -> None:
     assert [answer.content for answer in answers] == [b"ok\n"] * MAX_PIPELINED
 
 
-def test_a_request_after_an_offer_is_refused_by_its_own_fault(server: Server) -> None:
-    offer = head("GET", "/healthz", OFFERS["WebSocket"])
+def test_a_request_after_an_upgrade_has_its_own_error(server: Server) -> None:
+    upgrade = head("GET", "/healthz", UPGRADES["WebSocket"])
     with server.connect() as connection:
-        send(connection, offer + b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        send(connection, upgrade + b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
         first, last = read_answers(connection)
 
     assert first.content == b"ok\n"
     assert "several Host headers" in refusal(last, "BadRequest").message
 
 
-def test_a_body_after_an_offer_is_bounded_and_checked(server: Server, company: Company) -> None:
-    offer = OFFERS["WebSocket"]
+def test_a_body_after_an_upgrade_is_limited_and_checked(server: Server, company: Company) -> None:
+    upgrade = UPGRADES["WebSocket"]
     refused = {
         "Request_BodyTooLarge": ({"Content-Length": f"{10**12}"}, b""),
-        "Request_HeadersTooLarge": (CHUNKED, BESIDE["a trailer"]),
+        "Request_HeadersTooLarge": (CHUNKED, OVERHEAD["a trailer"]),
         "BadRequest": (CHUNKED, b"nonsense\r\n"),
     }
     for code, (framing, body) in refused.items():
         with server.connect() as connection:
-            send(connection, creation(server, company, {**offer, **framing}, body))
+            send(connection, creation(server, company, {**upgrade, **framing}, body))
             (answer,) = read_answers(connection)
 
         refusal(answer, code)

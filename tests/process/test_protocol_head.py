@@ -1,4 +1,4 @@
-"""What the head of a request must say before anything of it is done."""
+"""Checks of the head of a request, before it is processed."""
 
 from collections.abc import Mapping
 
@@ -21,12 +21,12 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
     "a host with a user": ("BadRequest", "Host", [GET, "Host: user@a"]),
     "a host with a scheme": ("BadRequest", "Host", [GET, "Host: http://a"]),
     "a host with a blank": ("BadRequest", "Host", [GET, "Host: a b"]),
-    "a host of other letters": ("BadRequest", "Host", [GET, "Host: b\xfccher.example"]),
-    "a port that is no number": ("BadRequest", "Host", [GET, "Host: a:http"]),
+    "a host with non-ASCII letters": ("BadRequest", "Host", [GET, "Host: b\xfccher.example"]),
+    "a port that is not a number": ("BadRequest", "Host", [GET, "Host: a:http"]),
     "two ports": ("BadRequest", "Host", [GET, "Host: a:1:2"]),
     "an address without brackets": ("BadRequest", "Host", [GET, "Host: ::1"]),
     "an open bracket": ("BadRequest", "Host", [GET, "Host: [::1"]),
-    "no host beside a whole URL": ("BadRequest", "Host", ["GET http://a/healthz HTTP/1.1"]),
+    "an absolute URL without a host": ("BadRequest", "Host", ["GET http://a/healthz HTTP/1.1"]),
     "a URL without a host": ("BadRequest", None, ["GET http:///healthz HTTP/1.1", "Host: a"]),
     "a URL with a user": ("BadRequest", None, ["GET http://u@a/healthz HTTP/1.1", "Host: a"]),
     "a URL of another scheme": ("BadRequest", None, ["GET ftp://a/healthz HTTP/1.1", "Host: a"]),
@@ -74,8 +74,8 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_a_head_that_is_refused(what: str, server: Server) -> None:
-    """The connection ends, so that nothing after it can be taken for a request."""
+def test_a_malformed_head_is_refused(what: str, server: Server) -> None:
+    """The connection ends, so that no bytes after the head are read as a request."""
     code, target, lines = REFUSED[what]
     refused = "\r\n".join([*lines, "", ""]).encode("latin-1")
     with server.connect() as connection:
@@ -96,14 +96,14 @@ ANSWERED: Mapping[str, list[str]] = {
     "an empty host": [GET, "Host:"],
     "HTTP/1.0": ["GET /healthz HTTP/1.0"],
     "HTTP/1.0 with a host": ["GET /healthz HTTP/1.0", "Host: a"],
-    "a whole URL": ["GET http://b.example:81/healthz HTTP/1.1", "Host: a"],
-    "a whole URL with a query": ["GET HTTPS://[::1]/healthz?x=y HTTP/1.1", "Host: a"],
+    "an absolute URL": ["GET http://b.example:81/healthz HTTP/1.1", "Host: a"],
+    "an absolute URL with a query": ["GET HTTPS://[::1]/healthz?x=y HTTP/1.1", "Host: a"],
     "chunks": [GET, "Host: a", "Transfer-Encoding: Chunked"],
 }
 
 
 @pytest.mark.parametrize("what", ANSWERED)
-def test_a_head_that_is_in_order(what: str, server: Server) -> None:
+def test_a_valid_head_is_accepted(what: str, server: Server) -> None:
     body = b"0\r\n\r\n" if what == "chunks" else b""
     with server.connect() as connection:
         answer = ask(connection, "\r\n".join([*ANSWERED[what], "", ""]).encode() + body)
@@ -115,14 +115,14 @@ def test_a_head_that_is_in_order(what: str, server: Server) -> None:
     ("method", "target"),
     [("GET", "http://a"), ("GET", "http://a?x=y"), ("OPTIONS", "*"), ("CONNECT", "/")],
 )
-def test_a_target_that_names_nothing_of_ours(method: str, target: str, server: Server) -> None:
+def test_an_unknown_target_is_404(method: str, target: str, server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, head(method, target, {}))
 
     refusal(answer, "BadRequest_ResourceNotFound")
 
 
-def test_the_log_holds_nothing_that_a_refused_head_says(server: Server) -> None:
+def test_the_log_contains_nothing_from_a_refused_head(server: Server) -> None:
     with server.connect() as connection:
         answer = ask(connection, head("GET", "ftp://secret-target/?x", {"Host": "secret-host"}))
     refusal(answer, "BadRequest")

@@ -1,4 +1,4 @@
-"""What only a socket shows: pieces of streams, answers without a body, clients that are slow."""
+"""Streamed responses, responses without a body, and slow clients, on a socket."""
 
 import socket
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def request(server: Server, company: Company, method: str, headers: dict[str, st
 
 
 def chunks(connection: socket.socket) -> Iterator[bytes]:
-    """The chunks of a chunked answer, behind its head."""
+    """The chunks of a chunked response."""
     with connection.makefile("rb") as stream:
         while stream.readline() != b"\r\n":
             pass
@@ -45,10 +45,10 @@ def chunks(connection: socket.socket) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-def test_each_slice_of_a_page_can_be_read_when_it_comes(
+def test_each_slice_of_a_page_can_be_decompressed_on_arrival(
     coding: str, server: Server, company: Company
 ) -> None:
-    """Pieces are flushed: none waits in the compressor for the next."""
+    """The compressor is flushed after each slice."""
     expected = company.get("shippingAgentsExt").content
     reader, plain, pieces = decoder(coding), b"", 0
     with server.connect() as connection:
@@ -66,7 +66,7 @@ def test_each_slice_of_a_page_can_be_read_when_it_comes(
 
 
 @pytest.mark.parametrize("coding", ["identity", "gzip", "zstd"])
-def test_head_of_a_stream_has_no_body_and_leaves_the_connection_in_order(
+def test_a_head_response_has_no_body_and_keeps_the_connection_usable(
     coding: str, server: Server, company: Company
 ) -> None:
     headers = {"Accept-Encoding": coding}
@@ -105,7 +105,7 @@ def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, compan
 def test_http_1_0_shows_that_a_response_broke_off(start_server: StartServer) -> None:
     """A client of HTTP/1.0 would take the end of the connection for the end of the body."""
     server = start_server(stop_seconds=1.0)
-    asked = request_for_much(server)
+    asked = large_request(server)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.connect(server.address)
@@ -118,11 +118,11 @@ def test_http_1_0_shows_that_a_response_broke_off(start_server: StartServer) -> 
 
 
 @pytest.fixture(scope="module")
-def hasty(
+def impatient(
     fresh_sqlite: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """A service that waits for half a second; what never arrives is nothing to a database."""
-    folder = tmp_path_factory.mktemp("hasty")
+    """A service that waits half a second for a request; it needs only one database."""
+    folder = tmp_path_factory.mktemp("impatient")
     settings = Settings(
         database=fresh_sqlite(folder, MODEL), keys=str(folder / "keys"), request_seconds=0.5
     )
@@ -130,14 +130,14 @@ def hasty(
         yield server
 
 
-def test_a_request_that_does_not_end_is_408(hasty: Server) -> None:
-    """In its head or in its body; the one that comes in time is answered on the same server."""
-    company = hasty.new_company()
+def test_an_incomplete_request_is_408(impatient: Server) -> None:
+    """Both in its head and in its body; other requests to the server succeed."""
+    company = impatient.new_company()
     body = request(
-        hasty, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
+        impatient, company, "POST", {"Content-Type": "application/json", "Content-Length": "20"}
     )
     for begun in (b"G", b"GET /healthz HTTP/1.1\r\nHost: test\r\n", body, body + b'{"code": '):
-        with hasty.connect() as connection:
+        with impatient.connect() as connection:
             answer = ask(connection, begun)
 
             refusal(answer, "Request_Timeout")
@@ -147,8 +147,8 @@ def test_a_request_that_does_not_end_is_408(hasty: Server) -> None:
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(hasty: Server) -> None:
-    with hasty.connect() as connection:
+def test_a_client_that_sends_single_bytes_gets_no_extra_time(impatient: Server) -> None:
+    with impatient.connect() as connection:
         connection.settimeout(0.1)
         received = b""
         while not received:
@@ -161,26 +161,26 @@ def test_a_client_that_sends_a_byte_now_and_then_gains_no_time(hasty: Server) ->
     assert received in (b"HTTP/1.1 408", b"HTTP/1.1 400")
 
 
-def test_a_connection_on_which_nothing_comes_is_closed(hasty: Server) -> None:
-    with hasty.connect() as connection:
+def test_a_silent_connection_is_closed(impatient: Server) -> None:
+    with impatient.connect() as connection:
         assert connection.recv(1) == b""
 
 
-def test_only_what_a_client_sends_is_timed(start_server: StartServer) -> None:
-    """It may read slowly, and pause between two requests."""
+def test_only_the_arrival_of_a_request_is_timed(start_server: StartServer) -> None:
+    """The client may read slowly, and pause between two requests."""
     server = start_server(request_seconds=0.5)
-    asked = request_for_much(server)
+    asked = large_request(server)
     with server.connect() as connection:
         send(connection, asked)
-        pass_the_time(server)
+        wait_for_deadline(server)
         assert read_answer(connection).content.endswith(b"]}")
-        pass_the_time(server)
+        wait_for_deadline(server)
         assert ask(connection, head("GET", "/healthz", {})).content == b"ok\n"
 
 
-def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(start_server: StartServer) -> None:
+def test_a_client_that_reads_nothing_is_disconnected(start_server: StartServer) -> None:
     server = start_server(stall_seconds=0.3)
-    asked = request_for_much(server)
+    asked = large_request(server)
     with server.connect() as connection:
         send(connection, asked)
         assert line_about(server, asked.split()[1].decode()).status == 499
@@ -188,26 +188,26 @@ def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(start_server: Start
             read_answer(connection)
 
 
-def test_a_client_that_reads_slowly_but_steadily_is_not_cut_off(start_server: StartServer) -> None:
+def test_a_client_that_reads_slowly_but_steadily_stays_connected(start_server: StartServer) -> None:
     """The kernel takes more from the service only when a third of its own queue is free."""
     server = start_server(request_seconds=0.2, stall_seconds=0.5)
-    request = request_for_much(server)
+    request = large_request(server)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
         connection.connect(server.address)
         send(connection, request)
         received = connection.recv(100_000)
         for _ in range(8):
-            pass_the_time(server)
+            wait_for_deadline(server)
             received += connection.recv(100_000)
         while not received.endswith(b"]}\r\n0\r\n\r\n"):
             piece = connection.recv(1 << 20)
-            assert piece, "cut off"
+            assert piece, "disconnected"
             received += piece
 
 
-def request_for_much(server: Server) -> bytes:
-    """A request whose answer is more than the buffers on the way hold."""
+def large_request(server: Server) -> bytes:
+    """A request whose response is larger than all buffers together."""
     company = server.new_company()
     company.load(
         "contactsExt", *({"number": f"{n}", "displayName": "x" * 4_000} for n in range(4_000))
@@ -217,7 +217,7 @@ def request_for_much(server: Server) -> bytes:
     return head("GET", f"{path}/contactsExt", headers)
 
 
-def pass_the_time(server: Server) -> None:
-    """Wait as long as a request may take: a connection on which nothing comes ends then."""
+def wait_for_deadline(server: Server) -> None:
+    """Wait for `request_seconds`, after which the service closes a silent connection."""
     with server.connect() as idle:
         assert idle.recv(1) == b""

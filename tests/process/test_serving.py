@@ -1,4 +1,4 @@
-"""Beside the interface: health, readiness, metrics, the log, and bodies that are too large."""
+"""Health, readiness, metrics, the log, and bodies that are too large."""
 
 from collections.abc import Iterator
 
@@ -47,7 +47,7 @@ def test_metrics_count_requests_by_method_and_status(server: Server) -> None:
     until(lambda: (counted("GET", 401), counted("other", 401)) == expected or None, "3 more")
 
 
-def test_metrics_measure_how_long_requests_took(server: Server) -> None:
+def test_metrics_measure_the_duration_of_requests(server: Server) -> None:
     answer = server.origin.get("metrics")
 
     assert answer.headers["content-type"].startswith("text/plain")
@@ -55,7 +55,7 @@ def test_metrics_measure_how_long_requests_took(server: Server) -> None:
     assert server.tokens.issue() not in answer.text
 
 
-def test_every_request_has_a_line_in_the_log_under_its_id(server: Server, company: Company) -> None:
+def test_every_request_has_a_line_in_the_log_with_its_id(server: Server, company: Company) -> None:
     answer = company.get("contactsExt", {"$filter": "email eq 'private@example.com'"})
 
     line = line_of(server, answer.headers["x-request-id"])
@@ -67,7 +67,7 @@ def test_every_request_has_a_line_in_the_log_under_its_id(server: Server, compan
 
 
 def test_a_head_request_sends_and_logs_no_bytes(server: Server, company: Company) -> None:
-    """Nor is the page read beyond what its headers depend on."""
+    """The page is read only as far as its headers depend on it."""
     company.load("shippingAgentsExt", *({"code": f"{n}", "name": "x" * 99} for n in range(500)))
     for path in ("shippingAgentsExt", "contactsExt"):
         answer = company.request("HEAD", path)
@@ -76,9 +76,7 @@ def test_a_head_request_sends_and_logs_no_bytes(server: Server, company: Company
         assert (line.method, line.status, line.bytes) == ("HEAD", 200, 0)
 
 
-def test_the_log_tells_no_query_no_body_no_token_and_no_header(
-    server: Server, company: Company
-) -> None:
+def test_the_log_contains_no_query_body_token_or_header(server: Server, company: Company) -> None:
     body = {"displayName": "Secret Name", "onlinePassword": "secret password"}
     headers = {"X-Private": "secret header"}
     asked = [
@@ -111,16 +109,16 @@ def test_a_path_cannot_forge_a_line_of_the_log(server: Server) -> None:
 
 
 def post(server: Server, company: Company, headers: dict[str, str]) -> bytes:
-    """The head of a create of a contact."""
+    """The head of a request to create a contact."""
     path = company.root.removeprefix(server.origin.root)
     given = {"Authorization": f"Bearer {company.token}", "Content-Type": "application/json"}
     return head("POST", f"{path}/contactsExt", {**given, **headers})
 
 
-def test_a_declared_length_past_the_limit_is_refused_unread(
+def test_a_declared_length_above_the_limit_is_refused_unread(
     server: Server, company: Company
 ) -> None:
-    """The answer comes before a byte of the body was sent, and the connection ends."""
+    """The response comes before the client sends the body, and the connection ends."""
     with server.connect() as connection:
         answer = ask(connection, post(server, company, {"Content-Length": f"{10**15}"}))
 
@@ -129,10 +127,10 @@ def test_a_declared_length_past_the_limit_is_refused_unread(
         assert connection.recv(1) == b""
 
 
-def test_a_chunked_body_past_the_limit_is_refused_before_its_end(
+def test_a_chunked_body_above_the_limit_is_refused_before_its_end(
     server: Server, company: Company
 ) -> None:
-    """One byte more than 1 MiB is enough: the chunk that would follow is never sent."""
+    """The client sends 1 MiB and one byte, and not the last chunk."""
     size = (1 << 20) + 1
     with server.connect() as connection:
         send(connection, post(server, company, {"Transfer-Encoding": "chunked"}))
@@ -158,9 +156,7 @@ def pieces(content: bytes, size: int) -> Iterator[bytes]:
     return (content[start : start + size] for start in range(0, len(content), size))
 
 
-def test_a_client_that_leaves_amid_its_body_changes_nothing(
-    server: Server, company: Company
-) -> None:
+def test_a_disconnect_within_the_body_changes_nothing(server: Server, company: Company) -> None:
     before = company.changes()
     with server.connect() as connection:
         send(connection, post(server, company, {"Content-Length": "100"}) + b'{"displayName": "x"}')
@@ -169,8 +165,8 @@ def test_a_client_that_leaves_amid_its_body_changes_nothing(
     assert company.changes() == before
 
 
-def test_a_connection_takes_one_request_after_another(server: Server, company: Company) -> None:
-    """Refusals do not end a connection whose requests are in order."""
+def test_a_connection_is_used_for_several_requests(server: Server, company: Company) -> None:
+    """An error response does not end the connection if the request was well-formed."""
     path = company.root.removeprefix(server.origin.root)
     refused = head("GET", f"{path}/contactsExt", {})
     with server.connect() as connection:
@@ -183,8 +179,8 @@ def test_a_connection_takes_one_request_after_another(server: Server, company: C
             record(created, 201)
 
 
-def test_the_host_header_is_never_believed(server: Server, company: Company) -> None:
-    """Links name the address that the service was told, whatever the request says."""
+def test_the_host_header_is_not_trusted(server: Server, company: Company) -> None:
+    """Links contain the configured address."""
     forged = {
         "Host": "evil.example",
         "X-Forwarded-Host": "evil.example",

@@ -21,7 +21,7 @@ OPTIONAL = {
 }
 """What a service imports for none of its first requests, and what it is for."""
 
-ON_POSTGRES = {"asyncpg", "sqlalchemy.dialects.postgresql"}
+ON_POSTGRES = {"asyncpg", "sqlalchemy.dialects.postgresql", "comptoir.sql.dialects.postgresql"}
 """What a service imports on PostgreSQL, and on SQLite does not."""
 
 

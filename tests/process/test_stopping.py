@@ -1,4 +1,4 @@
-"""A stop answers what was accepted, takes nothing new, and ends in time."""
+"""A stop finishes accepted requests, accepts no new ones, and ends in time."""
 
 import select
 import socket
@@ -16,13 +16,13 @@ from support.sockets import head, read_answer, send
 from support.waiting import until
 
 WAITED_FOR_SECONDS = 0.5
-"""Within this nothing is said on a connection whose request is waited for."""
+"""Seconds for which a connection stays silent while the service waits for its request."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 def begin(server: Server, company: Company, body: bytes) -> socket.socket:
-    """Send a create's head, and return when the service waits for its body: it is under way."""
+    """Send the head of a create, and return when the service waits for the body."""
     path = company.root.removeprefix(server.origin.root)
     headers = {
         "Authorization": f"Bearer {company.token}",
@@ -39,7 +39,7 @@ def begin(server: Server, company: Company, body: bytes) -> socket.socket:
     return connection
 
 
-def wait_until_nobody_listens(server: Server) -> None:
+def wait_until_not_listening(server: Server) -> None:
     def look() -> bool | None:
         try:
             server.connect().close()
@@ -53,9 +53,7 @@ def wait_until_nobody_listens(server: Server) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_stop_answers_every_request_that_is_under_way(
-    workers: int, start_server: StartServer
-) -> None:
+def test_a_stop_finishes_every_accepted_request(workers: int, start_server: StartServer) -> None:
     server = start_server(workers)
     company = server.new_company()
     bodies = [msgspec.json.encode({"code": f"{number}"}) for number in range(10)]
@@ -67,7 +65,7 @@ def test_a_stop_answers_every_request_that_is_under_way(
         server.ask_to_stop()
         if workers == 1:
             # of several workers, the process above them listens until they have ended
-            wait_until_nobody_listens(server)
+            wait_until_not_listening(server)
         given_up, _, _ = select.select(connections, [], [], WAITED_FOR_SECONDS)
         assert given_up == []
         for connection, body in zip(connections, bodies, strict=True):
@@ -90,10 +88,10 @@ def test_a_stop_does_not_wait_for_idle_connections(start_server: StartServer) ->
 
 
 @ON_SQLITE
-def test_a_stop_ends_in_time_though_a_client_never_sends_its_body(
+def test_a_stop_ends_in_time_if_a_client_does_not_send_its_body(
     start_server: StartServer,
 ) -> None:
-    """The setting `stop_seconds` bounds how long answers are waited for."""
+    """The setting `stop_seconds` limits the wait for accepted requests."""
     server = start_server(stop_seconds=1.0)
     company = server.new_company()
     with begin(server, company, b'{"code": "A"}'):
@@ -104,10 +102,10 @@ def test_a_stop_ends_in_time_though_a_client_never_sends_its_body(
     assert "Traceback" not in server.log.read_text()
 
 
-def test_a_write_that_a_stop_overtakes_is_answered_by_its_outcome(
+def test_a_stop_during_a_write_returns_the_outcome_of_the_write(
     start_server: StartServer,
 ) -> None:
-    """Else a client that is told to try again makes a second record."""
+    """Otherwise a client that retries would create a second record."""
     server = start_server(stop_seconds=1.0)
     company = server.new_company()
     body = b'{"code": "A"}'

@@ -1,4 +1,4 @@
-"""Several processes over one database: one truth."""
+"""Several processes with one database behave as one service."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +24,7 @@ def spread(two: Server) -> Iterator[WorkerConnections]:
 
 @pytest.fixture
 def company(two: Server, spread: WorkerConnections) -> Company:
-    """A company whose requests both processes answer by turns."""
+    """A company whose requests go to both processes in turn."""
     return replace(two.new_company(), carrier=spread)
 
 
@@ -50,8 +50,8 @@ def test_of_many_updates_with_one_tag_exactly_one_wins(company: Company) -> None
     assert [change.number for change in company.changes()] == [1, 2, 3, 4, 5, 6]
 
 
-def test_writers_in_both_processes_wait_for_one_another(company: Company) -> None:
-    """No write is refused because the other process is writing, and numbers have no gaps."""
+def test_writers_in_both_processes_take_turns(company: Company) -> None:
+    """No write is refused because the other process writes, and change numbers have no gaps."""
     requests = [
         company.build("POST", "shippingAgentsExt", body={"code": f"{number}"})
         for number in range(200)
@@ -63,8 +63,8 @@ def test_writers_in_both_processes_wait_for_one_another(company: Company) -> Non
     assert [change.number for change in company.changes()] == list(range(1, 201))
 
 
-def test_what_one_process_wrote_the_other_reads(company: Company) -> None:
-    """Each answer shows what was acknowledged before the request, whichever process answers."""
+def test_each_process_reads_what_the_other_has_written(company: Company) -> None:
+    """Each response includes all writes that were acknowledged before the request."""
     created = company.post("shippingAgentsExt", {"code": "A"})
     path = f"shippingAgentsExt({record(created, 201)['id']})"
     for number in range(11):
@@ -73,14 +73,14 @@ def test_what_one_process_wrote_the_other_reads(company: Company) -> None:
         assert {record(each)["name"] for each in answers} == {f"{number}"}
 
 
-def test_a_company_that_is_added_is_known_to_all(two: Server, spread: WorkerConnections) -> None:
+def test_a_new_company_is_known_to_all_processes(two: Server, spread: WorkerConnections) -> None:
     for _ in range(3):
         company = two.new_company()
         answers = spread.send_all([company.build("GET", "shippingAgentsExt") for _ in range(8)])
         assert {each.status_code for each in answers} == {200}
 
 
-def test_metrics_are_those_of_all_processes(two: Server, spread: WorkerConnections) -> None:
+def test_metrics_include_all_processes(two: Server, spread: WorkerConnections) -> None:
     answers = spread.send_all([two.client.build("PUT", "companies") for _ in range(20)])
     assert {each.status_code for each in answers} == {405}
 
@@ -89,8 +89,8 @@ def test_metrics_are_those_of_all_processes(two: Server, spread: WorkerConnectio
 
 
 @ON_SQLITE
-def test_workers_do_not_outlive_the_process_that_started_them(start_server: StartServer) -> None:
-    """Else they would keep the port, and answer beside the service that takes their place."""
+def test_workers_do_not_outlive_their_parent_process(start_server: StartServer) -> None:
+    """Otherwise they would keep the port, and run beside the service that replaces them."""
     server = start_server(workers=2)
 
     def refuses() -> bool | None:

@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.aliases import parse_aliases, resolve, resolve_key
-from comptoir.request.expression import (
-    ExpressionLimits,
-    parse_expression,
-    print_expression,
-    walk,
-)
+from comptoir.request.expression.parser import ExpressionLimits, parse_expression
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.tree import walk
 from comptoir.request.path import KeyPart, parse_path
 from support.effort import examples
 from support.syntax import refusal_of
@@ -50,7 +47,9 @@ def refused(text: str, limits: ExpressionLimits | None = None, /, **aliases: str
         ("a eq @P", {"p": "1"}, "a eq null"),
     ],
 )
-def test_an_alias_stands_for_its_expression(text: str, aliases: dict[str, str], meant: str) -> None:
+def test_an_alias_is_replaced_by_its_expression(
+    text: str, aliases: dict[str, str], meant: str
+) -> None:
     assert resolved(text, **aliases) == meant
 
 
@@ -73,16 +72,16 @@ def test_a_tree_without_aliases_stays_the_same_object() -> None:
         ({"p": "@q", "q": "@r", "r": "@q"}, "@q -> @r -> @q"),
     ],
 )
-def test_a_circle_of_aliases_is_refused(aliases: dict[str, str], around: str) -> None:
+def test_a_cycle_of_aliases_is_refused(aliases: dict[str, str], around: str) -> None:
     refusal = refused("a eq @p", **aliases)
     assert f"refers to itself ({around}). " in refusal.message
 
 
-def test_circles_that_nothing_asks_for_do_no_harm() -> None:
+def test_an_unused_cycle_is_ignored() -> None:
     assert resolved("a eq @p", p="1", q="@q") == "a eq 1"
 
 
-def test_an_alias_bomb_is_refused_before_it_goes_off() -> None:
+def test_an_alias_bomb_is_refused_before_it_is_built() -> None:
     """90 doublings would be 10**27 nodes."""
     bomb = {f"a{i}": f"@a{i + 1} and @a{i + 1}" for i in range(90)}
     refusal = refused("@a0", **bomb)
@@ -90,19 +89,19 @@ def test_an_alias_bomb_is_refused_before_it_goes_off() -> None:
     assert refusal.target == "@a0"
 
 
-def test_aliases_count_with_what_they_stand_for() -> None:
+def test_the_expression_of_an_alias_counts_each_time() -> None:
     limits = ExpressionLimits(nodes=6)
     assert resolved("@p and @q", limits, p="a eq 1", q="b") == "a eq 1 and b"
     assert "exceed the limit of 6 parts" in refused("@p and @p", limits, p="a eq 1").message
 
 
-def test_a_list_behind_an_alias_is_one_node() -> None:
+def test_a_list_in_an_alias_is_one_node() -> None:
     numbers = ",".join(str(number) for number in range(1000))
     limits = ExpressionLimits(nodes=3)
     assert resolved("a in @p", limits, p=f"[{numbers}]") == f"a in [{numbers}]"
 
 
-def test_lists_behind_aliases_are_no_way_to_endless_lists() -> None:
+def test_the_members_of_lists_in_aliases_are_limited() -> None:
     numbers = ",".join(str(number) for number in range(1000))
     lists = " or ".join(["a in @p"] * 10)
     assert resolved(lists, p=f"[{numbers}]").count("999") == 10
@@ -110,7 +109,7 @@ def test_lists_behind_aliases_are_no_way_to_endless_lists() -> None:
     assert "10000 members of lists" in refusal.message
 
 
-def test_aliases_are_no_way_to_a_tall_tree() -> None:
+def test_the_height_of_a_tree_with_aliases_is_limited() -> None:
     limits = ExpressionLimits(depth=10)
     chain = " add 1" * 10
     tree = resolve(parse_expression("@p" + chain), parse_aliases([("p", "b" + chain)]), limits)
@@ -119,12 +118,12 @@ def test_aliases_are_no_way_to_a_tall_tree() -> None:
 
 
 @pytest.mark.parametrize("length", [101, 2000])
-def test_a_long_way_through_aliases_is_refused(length: int) -> None:
+def test_a_long_chain_of_aliases_is_refused(length: int) -> None:
     aliases = {f"a{i}": f"@a{i + 1}" for i in range(length)}
     assert "exceeds the limit of 100 aliases" in refused("@a0", **aliases).message
 
 
-def test_a_fault_in_an_alias_names_the_alias_and_the_place() -> None:
+def test_a_fault_in_an_alias_has_the_alias_and_the_column() -> None:
     refusal = refused("a eq @p", p="1 eq")
     assert refusal.target == "@p"
     assert refusal.message.startswith(
@@ -138,7 +137,7 @@ def key(text: str) -> tuple[KeyPart, ...]:
     return parts
 
 
-def test_a_key_may_stand_behind_an_alias() -> None:
+def test_a_key_may_be_given_by_an_alias() -> None:
     aliases = parse_aliases(
         [("id", "5d115c9c-44e3-ea11-bb43-000d3a2feca1"), ("code", "'O''Neil'"), ("no", "@code")]
     )
@@ -151,7 +150,7 @@ def test_a_key_may_stand_behind_an_alias() -> None:
 
 
 @pytest.mark.parametrize("aliases", [[], [("id", "null")], [("id", "a")], [("id", "1 add 1")]])
-def test_a_key_behind_an_alias_is_a_value(aliases: list[tuple[str, str]]) -> None:
+def test_the_alias_of_a_key_must_be_a_literal(aliases: list[tuple[str, str]]) -> None:
     with pytest.raises(Refusal, match="a key needs a value") as caught:
         resolve_key(key("c(@id)"), parse_aliases(aliases))
     assert caught.value.target == "@id"
@@ -166,7 +165,7 @@ REFERENCES = st.lists(
 
 @settings(max_examples=examples(300), deadline=None)
 @given(REFERENCES, st.dictionaries(st.sampled_from("abc"), REFERENCES))
-def test_what_is_resolved_has_no_aliases_left_and_keeps_the_limits(
+def test_a_resolved_tree_has_no_aliases_and_is_within_the_limits(
     text: str, aliases: dict[str, str]
 ) -> None:
     limits = ExpressionLimits(nodes=40, depth=12)

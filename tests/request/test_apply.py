@@ -19,13 +19,13 @@ from comptoir.request.apply import (
     Transformation,
     parse_apply,
 )
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     ExpressionLimits,
-    Path,
     parse_compute,
     parse_expression,
     parse_orderby,
 )
+from comptoir.request.expression.tree import Path
 from comptoir.request.search import parse_search
 from support.effort import examples
 from support.printing import print_apply
@@ -83,7 +83,7 @@ def test_transformations_are_read(text: str, transformations: list[Transformatio
     assert parse_apply(print_apply(read)) == read
 
 
-def test_everything_knows_its_position_in_the_whole_text() -> None:
+def test_positions_are_offsets_in_the_whole_text() -> None:
     text = "filter(a)/groupby((b,c),aggregate(d with sum as e,$count as f))"
     first, group = parse_apply(text)
     assert isinstance(first, FilterBy)
@@ -145,7 +145,7 @@ def test_everything_knows_its_position_in_the_whole_text() -> None:
         ("groupby((a),filter(b),filter(c))", 22),
     ],
 )
-def test_what_is_no_transformation_is_refused_with_its_place(text: str, column: int) -> None:
+def test_a_malformed_transformation_is_refused_with_its_column(text: str, column: int) -> None:
     malformed(parse_apply, text, "$apply", column)
 
 
@@ -154,7 +154,7 @@ OTHERS += " bottomsum bottompercent ancestors descendants traverse"
 
 
 @pytest.mark.parametrize("name", [*OTHERS.split(), "Ns.custom"])
-def test_other_transformations_of_the_standard_are_refused_by_name(name: str) -> None:
+def test_unsupported_transformations_are_refused_by_name(name: str) -> None:
     unsupported(
         parse_apply, f"top(1)/{name}(a,b)", "$apply", f"'{name}' is not supported at column 8 "
     )
@@ -176,13 +176,11 @@ def test_other_transformations_of_the_standard_are_refused_by_name(name: str) ->
         ("filter(Ns.f(a))", "The function 'Ns.f' is not supported at column 8"),
     ],
 )
-def test_what_is_of_the_standard_but_not_supported_is_refused_by_name(
-    text: str, named: str
-) -> None:
+def test_unsupported_parts_of_transformations_are_refused_by_name(text: str, named: str) -> None:
     unsupported(parse_apply, text, "$apply", named)
 
 
-def test_limits_hold_for_all_transformations_together() -> None:
+def test_limits_apply_to_all_transformations_together() -> None:
     text = "filter(a eq 1)/compute(b as c)"
     assert parse_apply(text, ExpressionLimits(nodes=4))
     with pytest.raises(Refusal, match="exceeds the limit of 3 parts"):

@@ -81,7 +81,7 @@ def read(body: bytes, boundary: str = "b") -> Batch | Refusal:
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=40))
 @example([PART, b"--b--"])
-def test_any_sequence_of_what_batches_are_made_of_is_read_or_refused(
+def test_any_sequence_of_parts_is_read_or_refused(
     tokens: Sequence[bytes],
 ) -> None:
     check(read(b"".join(tokens)))
@@ -93,9 +93,7 @@ def test_any_bytes_are_read_or_refused(body: bytes, boundary: str) -> None:
 
 
 @given(st.lists(st.integers(0, len(BODY)), max_size=4), st.binary(max_size=3))
-def test_a_batch_in_which_something_is_missing_or_added_is_read_or_refused(
-    cuts: Sequence[int], put: bytes
-) -> None:
+def test_a_batch_with_a_change_is_read_or_refused(cuts: Sequence[int], put: bytes) -> None:
     places = [0, *sorted(cuts), len(BODY)]
 
     check(read(put.join(BODY[begin:end] for begin, end in pairwise(places))))
@@ -106,7 +104,7 @@ def test_a_batch_in_which_something_is_missing_or_added_is_read_or_refused(
     st.lists(st.binary(max_size=30).filter(lambda body: b"\n--b" not in b"\n" + body), max_size=5),
     st.sampled_from([b"\n", b"\r\n"]),
 )
-def test_bodies_come_out_as_they_went_in(bodies: Sequence[bytes], line_end: bytes) -> None:
+def test_bodies_are_read_unchanged(bodies: Sequence[bytes], line_end: bytes) -> None:
     """Whatever their bytes, and whatever ends the lines."""
     head = [b"Content-Type: application/http", b"", b"POST x HTTP/1.1", b""]
     parts = [line_end.join([b"--b", *head, body]) for body in bodies]

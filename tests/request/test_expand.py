@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.expand import ExpandItem, ExpandLimits, Levels, parse_expand, within
-from comptoir.request.expression import parse_expression
+from comptoir.request.expression.parser import parse_expression
 from comptoir.request.options import QueryOptions, parse_options, query_options, query_string
 from support.effort import examples
 from support.syntax import malformed, reads_back, refusal_of, unsupported
@@ -87,7 +87,7 @@ def test_items_are_read(text: str, items: list[ExpandItem]) -> None:
     assert_nested_texts_agree(read)
 
 
-def test_everything_knows_its_position_in_the_whole_text() -> None:
+def test_positions_are_offsets_in_the_whole_text() -> None:
     text = "x, a($filter= b eq 1 ;$expand=c($orderby=d))"
     _, outer = parse_expand(text)
     (inner,) = outer.items
@@ -109,7 +109,7 @@ def test_a_fault_in_a_nested_option_has_its_column_in_the_whole_text() -> None:
     )
 
 
-def test_nested_options_are_those_of_a_request_of_their_own() -> None:
+def test_nested_options_are_those_of_a_separate_request() -> None:
     text = "a(filter=b eq 'x&y';TOP=3;$count=true;$select=b;expand=c($levels=2;$orderby=d))"
     (outer,) = parse_expand(text, aliases=(("p", "1"),))
     options = outer.options
@@ -175,7 +175,7 @@ def test_an_item_without_options_keeps_the_aliases_of_the_request() -> None:
         ("a($expand=b($top=x))", 18),
     ],
 )
-def test_what_is_no_expansion_is_refused_with_its_place(text: str, column: int) -> None:
+def test_a_malformed_expand_is_refused_with_its_column(text: str, column: int) -> None:
     malformed(parse_expand, text, "$expand", column)
 
 
@@ -191,7 +191,7 @@ def test_what_is_no_expansion_is_refused_with_its_place(text: str, column: int) 
         ),
     ],
 )
-def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: str) -> None:
+def test_unsupported_odata_is_refused_by_name(text: str, named: str) -> None:
     unsupported(parse_expand, text, "$expand", named)
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import parse_expression, parse_orderby
+from comptoir.request.expression.tree import (
     Binary,
     BinaryOperator,
     Call,
@@ -20,8 +21,6 @@ from comptoir.request.expression import (
     Path,
     Unary,
     children,
-    parse_expression,
-    parse_orderby,
     walk,
 )
 
@@ -210,12 +209,12 @@ def test_no_name_is_reserved(name: str, form: str) -> None:
     assert names == [name] * form.count("{}")
 
 
-def test_a_property_named_not_is_no_negation_before_an_operator() -> None:
+def test_a_property_named_not_is_a_property_before_an_operator() -> None:
     assert parse_expression("not eq 1") == Binary("eq", path("not"), ONE)
     assert parse_expression("not and not a") == Logical("and", (path("not"), Unary("not", A)))
 
 
-def test_positions_are_those_of_the_words() -> None:
+def test_positions_are_those_of_the_tokens() -> None:
     tree = parse_expression(" a eq 'x' and not (f( b ) in (1)) and -c/any(d:d)")
     found = sorted((node.position, type(node).__name__) for node, _ in walk(tree))
     assert found == [
@@ -235,7 +234,7 @@ def test_positions_are_those_of_the_words() -> None:
     ]
 
 
-def test_equality_disregards_positions_and_nothing_else() -> None:
+def test_equality_ignores_only_positions() -> None:
     assert parse_expression("a eq 1") == parse_expression("  ( a  eq  1 )")
     assert hash(parse_expression("a eq 1")) == hash(parse_expression("  a eq 1"))
     texts = ["a eq 1", "a ne 1", "a eq 2", "b eq 1", "a eq '1'", "a/b eq 1", "a in (1)", "[a,b]"]
@@ -255,7 +254,7 @@ def test_equality_disregards_positions_and_nothing_else() -> None:
     assert parse_expression("a") != "a"
 
 
-def test_children_come_in_the_order_of_the_text() -> None:
+def test_children_are_in_the_order_of_the_text() -> None:
     text = "case(a:-b,c in (d,e):f(g,[h]))  eq i/any(j:k) and l in m"
     order: list[str] = []
 
@@ -285,5 +284,5 @@ def test_orderby(text: str, items: tuple[OrderItem, ...]) -> None:
     assert parse_orderby(text) == items
 
 
-def test_orderby_items_know_their_positions() -> None:
+def test_orderby_items_have_their_positions() -> None:
     assert [item.position for item in parse_orderby(" a desc, b")] == [1, 9]

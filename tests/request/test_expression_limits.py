@@ -5,17 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     DEFAULT_LIMITS,
     ExpressionLimits,
-    In,
-    Logical,
-    Node,
     parse_expression,
     parse_orderby,
-    print_expression,
-    walk,
 )
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.tree import In, Logical, Node, walk
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
 URL_BYTES = 16 * 1024
@@ -37,7 +34,7 @@ def deeper(frames: int, action: Callable[[], Node]) -> Node:
 
 
 @pytest.mark.parametrize("form", NESTED)
-def test_a_hundred_levels_are_read_and_printed_deep_inside_a_program(form: str) -> None:
+def test_a_hundred_levels_are_read_and_printed_on_a_deep_stack(form: str) -> None:
     text = NESTED[form](100)
     tree = deeper(150, lambda: parse_expression(text))
     again = deeper(150, lambda: parse_expression(print_expression(tree)))
@@ -111,7 +108,7 @@ def test_orderby_items_share_the_limits() -> None:
 @pytest.mark.parametrize(
     "form", ["a{ add 1}", "{not }a", "{- }a", "a{ eq b}", "a{ has b}", "a{ in (b)}", "a{ in b}"]
 )
-def test_operators_without_parentheses_are_no_way_to_a_tall_tree(form: str) -> None:
+def test_the_height_of_operators_without_parentheses_is_limited(form: str) -> None:
     before, piece, after = form.replace("}", "{").split("{")
     limits = ExpressionLimits(depth=10)
     tree = parse_expression(before + piece * 21 + after, limits)
@@ -129,7 +126,7 @@ PIECES = r"""
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("piece", [piece.replace("_", " ") for piece in PIECES.split()])
-def test_a_full_url_of_anything_is_answered_without_growing_slow(piece: str) -> None:
+def test_a_long_text_is_refused_quickly(piece: str) -> None:
     text = (piece * URL_BYTES)[:URL_BYTES]
     for head in ("", "a eq ", "f("):
         with pytest.raises(Refusal) as caught:

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import parse_expression, parse_orderby
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.tree import (
     Binary,
     Call,
     Case,
@@ -20,9 +22,6 @@ from comptoir.request.expression import (
     Parameter,
     Path,
     Unary,
-    parse_expression,
-    parse_orderby,
-    print_expression,
 )
 from support.effort import examples
 from support.printing import print_orderby

@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
-from comptoir.request.expression import parse_expression, parse_orderby
+from comptoir.request.expression.parser import parse_expression, parse_orderby
 
 
 def refuse(text: str) -> Refusal:
@@ -28,7 +28,7 @@ def test_the_option_is_named() -> None:
     assert caught.value.target == "$compute"
 
 
-def test_long_findings_are_cut() -> None:
+def test_long_names_are_cut() -> None:
     message = refuse("a" * 100 + " " + "b" * 100).message
     assert f"after '{'a' * 40}', found '{'b' * 39}…' at column 102 of $filter. " in message
 

@@ -7,13 +7,8 @@ from hypothesis import strategies as st
 from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 from comptoir.request.aliases import parse_aliases
 from comptoir.request.expand import parse_expand
-from comptoir.request.expression import (
-    Literal,
-    parse_compute,
-    parse_expression,
-    parse_orderby,
-    walk,
-)
+from comptoir.request.expression.parser import parse_compute, parse_expression, parse_orderby
+from comptoir.request.expression.tree import Literal, walk
 from comptoir.request.options import (
     NO_OPTIONS,
     continued,
@@ -44,7 +39,7 @@ def test_an_option_is_kept_as_its_text(name: str, form: str) -> None:
         assert options.given == (f"${name}",)
 
 
-def test_raw_utf_8_is_text_as_well() -> None:
+def test_unencoded_utf_8_is_read() -> None:
     assert parse_options("$search=é".encode().decode("latin-1")).search == "é"
 
 
@@ -116,13 +111,13 @@ def test_an_option_is_given_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["$index", "$schemaversion", "SchemaVersion"])
-def test_an_option_that_nothing_here_has_is_501(name: str) -> None:
+def test_an_unsupported_option_is_501(name: str) -> None:
     refusal = refused(f"{name}=1")
     assert refusal.error is NOT_IMPLEMENTED
     assert refusal.target == f"${name.lower().strip('$')}"
 
 
-def test_levels_belong_into_an_item_of_expand() -> None:
+def test_levels_applies_only_within_expand() -> None:
     refusal = refused("$levels=2")
     assert refusal.error is INVALID_URL
     assert "$expand=company($levels=2)" in refusal.message
@@ -164,7 +159,7 @@ def test_aliases_are_kept_in_their_order() -> None:
         ("@@a=1", "@@a"),
     ],
 )
-def test_what_is_no_alias_is_refused(query: str, target: str) -> None:
+def test_a_malformed_alias_is_refused(query: str, target: str) -> None:
     refusal = refused(query)
     assert (refusal.error, refusal.target) == (INVALID_URL, target)
 
@@ -172,14 +167,14 @@ def test_what_is_no_alias_is_refused(query: str, target: str) -> None:
 @pytest.mark.parametrize(
     "query", ["$filter=%FF", "%FF=1", "$search=%ED%A0%80", "$filter=\xff", "@a=\u20ac"]
 )
-def test_what_is_no_utf_8_is_refused(query: str) -> None:
+def test_other_encodings_than_utf_8_are_refused(query: str) -> None:
     assert "not UTF-8" in refused(query).message
 
 
 INSTANT = Literal("datetimeoffset", "2026-01-01T00:00:00+02:00")
 
 
-def test_a_plus_is_a_sign_in_a_date_time_wherever_one_stands() -> None:
+def test_a_plus_in_a_date_time_is_a_sign_in_all_options() -> None:
     time = "2026-01-01T00:00:00+02:00"
     options = parse_options(
         f"$filter=a+gt+{time}&$orderby=a+eq+{time}+desc&$compute=a+gt+{time}+as+b&@p={time}"
@@ -229,6 +224,6 @@ def test_any_query_is_read_or_refused(query: str) -> None:
         assert refusal is None or refusal.error in (INVALID_URL, NOT_IMPLEMENTED)
 
 
-def test_the_next_page_keeps_aliases_and_options_of_ones_own() -> None:
+def test_the_next_page_keeps_aliases_and_custom_options() -> None:
     query = "$filter=a eq @p&@p=1&x=y&%24SkipToken=old"
     assert continued(query, ("$skiptoken", "new")) == "$filter=a eq @p&@p=1&x=y&$skiptoken=new"

@@ -39,7 +39,7 @@ def refused(path: str) -> Refusal:
         ("/$1/b", ["$1", "b"]),
     ],
 )
-def test_a_path_is_its_segments(path: str, names: list[str]) -> None:
+def test_a_path_is_split_into_segments(path: str, names: list[str]) -> None:
     assert parse_path(path) == tuple(Segment(name, None) for name in names)
 
 
@@ -160,7 +160,7 @@ def test_a_malformed_path_is_refused(path: str, part: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["a", "/", "a/", "'", "''", "a('", "%27", "(", "a(1,", "x='',", "%"]
 )
-def test_a_long_path_is_answered(piece: str) -> None:
+def test_a_long_path_is_read_or_refused(piece: str) -> None:
     text = "/" + piece * (16_384 // len(piece))
     for path in (text, text + "#", "/a('" + text + "')", "/a(" + text):
         refusal = refusal_of(parse_path, path)

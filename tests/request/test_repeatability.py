@@ -8,7 +8,7 @@ from comptoir.request.repeatability import repeatability
 SENT = b"Tue, 26 Mar 2019 16:06:51 GMT"
 
 
-def test_blanks_around_an_id_are_no_part_of_it() -> None:
+def test_blanks_around_an_id_are_ignored() -> None:
     known = repeatability(
         {b"repeatability-request-id": b" \ta ", b"repeatability-first-sent": SENT + b" "}
     )
@@ -17,7 +17,7 @@ def test_blanks_around_an_id_are_no_part_of_it() -> None:
 
 
 @pytest.mark.parametrize("beside", [b"\xa0", b"\x85", b"\x1f"])
-def test_another_blank_is_a_part_of_what_was_sent(beside: bytes) -> None:
+def test_other_whitespace_is_part_of_an_id(beside: bytes) -> None:
     for request_id, first_sent in ((b"a" + beside, SENT), (b"a", beside + SENT)):
         headers = {
             b"repeatability-request-id": request_id,

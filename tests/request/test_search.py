@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,
     SearchNode,
@@ -105,11 +105,11 @@ def test_a_search_is_read(text: str, tree: SearchNode) -> None:
         ('"a\0"', 1),
     ],
 )
-def test_what_is_no_search_is_refused_with_its_place(text: str, column: int) -> None:
+def test_a_malformed_search_is_refused_with_its_column(text: str, column: int) -> None:
     malformed(parse_search, text, "$search", column)
 
 
-def test_positions_are_those_of_the_words() -> None:
+def test_positions_are_those_of_the_tokens() -> None:
     tree = parse_search('a  NOT "b" d OR c OR e')
     assert isinstance(tree, SearchJunction)
     inner, last, _ = tree.operands

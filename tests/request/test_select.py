@@ -36,7 +36,7 @@ def test_a_list_of_properties_is_read(text: str, paths: list[list[str]]) -> None
     assert parse_select(text_of(items)) == items
 
 
-def test_items_know_their_positions() -> None:
+def test_items_have_their_positions() -> None:
     assert [item.position for item in parse_select(" a, b ,c")] == [1, 4, 7]
 
 
@@ -60,7 +60,7 @@ def test_items_know_their_positions() -> None:
         ("a)", 2),
     ],
 )
-def test_what_is_no_list_is_refused_with_its_place(text: str, column: int) -> None:
+def test_a_malformed_list_is_refused_with_its_column(text: str, column: int) -> None:
     malformed(parse_select, text, "$select", column)
 
 
@@ -74,7 +74,7 @@ def test_what_is_no_list_is_refused_with_its_place(text: str, column: int) -> No
         ("@Core.Messages", "The annotation '@Core.Messages'"),
     ],
 )
-def test_what_is_odata_but_not_supported_is_refused_by_name(text: str, named: str) -> None:
+def test_unsupported_odata_is_refused_by_name(text: str, named: str) -> None:
     unsupported(parse_select, text, "$select", named)
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
+from sqlalchemy.pool import NullPool
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -18,7 +19,7 @@ UNICODE = "14.0.0"
 
 
 def test_alembic_finds_the_same_revisions() -> None:
-    with create_engine("sqlite://").connect() as connection:
+    with create_engine("sqlite://", poolclass=NullPool).connect() as connection:
         scripts = ScriptDirectory.from_config(alembic_config(connection, MODEL))
     found = {each.revision: each.module.serves for each in scripts.walk_revisions()}
     assert revisions() == Revisions(scripts.get_current_head() or "", found)

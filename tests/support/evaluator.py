@@ -25,12 +25,12 @@ FIFTH = Decimal("0.00001")
 
 
 class Unfit(Exception):  # noqa: N818 - a value, not an error of the test
-    """A value that has no result within what is computed with."""
+    """A value whose result is out of range."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A record that is asked about, all records, and the records that variables stand for."""
+    """The record of an expression, all records, and the records of variables."""
 
     it: Specimen
     records: Sequence[Specimen]
@@ -42,7 +42,7 @@ Of = Callable[[Scope], Plain | None]
 
 @dataclass(frozen=True)
 class Operand:
-    """A value: its text in an expression, and what it is for a record; None is null."""
+    """A value: its text in an expression, and its result for a record; None is null."""
 
     text: str
     of: Of
@@ -93,7 +93,7 @@ def counted(variable: str) -> Operand:
 def quantified(
     quantifier: str, variable: str, inner: str, condition: Operand | None = None
 ) -> Operand:
-    """`any` or `all` over the copies of a record, or of what a variable stands for."""
+    """`any` or `all` over the copies of a record or of a variable's record."""
     start = f"{variable}/" if variable else ""
     if condition is None:
         return Operand(f"{start}copies/any()", lambda scope: bool(_copies(scope, variable)))
@@ -139,7 +139,7 @@ COMPARISONS = ("eq", "ne", *_ORDERS)
 
 
 def precedes(left: Plain | None, right: Plain | None) -> int:
-    """Below, at or above 0 as left sorts before, with or behind right; null sorts first."""
+    """Negative, 0 or positive as left sorts before, with or after right; null sorts first."""
     if left is None or right is None:
         return (left is not None) - (right is not None)
     return _ordered(left, right)
@@ -199,7 +199,7 @@ def chosen(branches: list[tuple[Operand, Operand]]) -> Operand:
 
 
 def called(name: str, compute: Callable[..., Plain | None], *arguments: Operand) -> Operand:
-    """A function that gives null for null."""
+    """A function that returns null for null."""
 
     def of(scope: Scope) -> Plain | None:
         values = [each.of(scope) for each in arguments]
@@ -296,7 +296,7 @@ def rounded(name: str, value: int | Decimal) -> Decimal:
 
 
 def moved(moment: datetime, span: timedelta) -> datetime:
-    """A moment some span later; what is finer than a millisecond is cut."""
+    """An instant after a duration, truncated to milliseconds."""
     try:
         later = moment + span
     except OverflowError:

@@ -1,4 +1,4 @@
-"""The functions of a dialect, each called alone, on SQLite and on PostgreSQL."""
+"""Calls of single functions of a dialect, on SQLite and on PostgreSQL."""
 
 import asyncio
 import sqlite3
@@ -22,11 +22,11 @@ from comptoir.store.sqlite.connection import Connection, register
 
 Value = Stored | None
 Wholes = tuple[bool, ...]
-"""For each argument, whether it is a whole number; else it is a text."""
+"""Whether each argument is a whole number; any other is a text."""
 
 
 class NotComputed(Exception):  # noqa: N818 - a value, not an error of the test
-    """A function found values that it cannot compute with; its message is what it said."""
+    """A function could not compute a value; the message is its own."""
 
 
 class Calling(Protocol):
@@ -69,12 +69,15 @@ class _Statements:
 
 
 class OnSqlite(Calling):
-    """SQLite, with the functions that are registered with it."""
+    """SQLite, with the registered functions."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", factory=Connection)
         register(self._connection)
         self._statements = _Statements(SQLITE)
+
+    def close(self) -> None:
+        self._connection.close()
 
     def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         return self._run(self._statements.call(name, wholes), arguments)
@@ -94,7 +97,7 @@ class OnSqlite(Calling):
 
 
 class OnPostgres(Calling):
-    """PostgreSQL, with the functions that are put into a database of it."""
+    """PostgreSQL, with the routines created in a database."""
 
     def __init__(self, url: str, schema: str = "public") -> None:
         self._runner = asyncio.Runner()
@@ -124,12 +127,12 @@ class OnPostgres(Calling):
         return self._run(self._statements.aggregate(name, whole, len(values)), values)
 
     def install(self) -> None:
-        """Put the functions into the database."""
+        """Create the routines in the database."""
         for statement in routine_statements():
             self._execute(statement)
 
     def each(self, name: str, texts: Sequence[Value]) -> list[Value]:
-        """What one of the routines gives for each of some texts."""
+        """The results of a routine for some texts."""
         rows = self.fetch(
             f"SELECT comptoir_{name}(given) FROM unnest($1::text[]) WITH ORDINALITY"
             " AS each (given, number) ORDER BY number",

@@ -16,7 +16,8 @@ from comptoir.request.apply import (
     Top,
     Transformation,
 )
-from comptoir.request.expression import ComputeItem, OrderItem, print_expression
+from comptoir.request.expression.printer import print_expression
+from comptoir.request.expression.tree import ComputeItem, OrderItem
 from comptoir.request.search import SearchJunction, SearchNode, SearchNot, SearchTerm
 
 _ENDS_IN_NOT = re.compile(r"(?:^|[ (-])not\Z", re.IGNORECASE | re.ASCII)

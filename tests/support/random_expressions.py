@@ -1,4 +1,4 @@
-"""Random records and expressions over them, for Hypothesis; few values, so that they meet."""
+"""Random records and expressions over them, for Hypothesis; few values, so that many are equal."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ _RECORD: Mapping[str, SearchStrategy[Plain]] = {
 
 @st.composite
 def data_sets(draw: DrawFn) -> list[Specimen]:
-    """Up to ten specimens, their codes being their numbers."""
+    """Up to ten specimens whose codes are their numbers."""
     ranks = draw(st.lists(INTEGERS, min_size=1, max_size=10, unique=True))
     return [
         {"code": f"{number}", "rank": rank, **draw(st.fixed_dictionaries(_RECORD))}
@@ -120,7 +120,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 KINDS = tuple(_LITERALS)
 
 Variables = tuple[str, ...]
-"""What properties may be asked of: the record itself, whose name is empty, and variables."""
+"""The names of records in an expression: the record itself, with no name, and variables."""
 
 _PATTERNS = ("a", "^a", "[^a]$", "a+|ß", "^.{2}$", "(a|A)(é|ß)?", "\\d", "^$", "^\\w*$", "中|\\.")
 
@@ -138,7 +138,7 @@ _TEXT_TESTS: Mapping[str, Callable[[str, str], bool]] = {
 
 @st.composite
 def values(draw: DrawFn, kind: str, depth: int, variables: Variables = ("",)) -> Operand:
-    """A value of a kind, as deep as that at most."""
+    """A value of a type, up to a depth."""
     choice = draw(st.integers(0, 9))
     if depth == 0 or choice < 3:
         return draw(_leaves(kind, variables))
@@ -391,6 +391,6 @@ CONDITIONS: SearchStrategy[Operand] = st.integers(1, 4).flatmap(
 
 @st.composite
 def orders(draw: DrawFn) -> list[tuple[Operand, bool]]:
-    """What to sort by, and whether down, one after another."""
+    """Sort keys in order, each with whether it is descending."""
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3))
     return [(draw(values(kind, draw(st.integers(0, 2)))), draw(st.booleans())) for kind in kinds]

@@ -1,4 +1,4 @@
-"""HTTP/1.1 over sockets: a plain client, and by hand what no client would send."""
+"""HTTP/1.1 over sockets: a plain client, and requests that no client would send."""
 
 import socket
 import ssl
@@ -9,32 +9,32 @@ from io import BytesIO
 
 import httpx
 
-_TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+_WITHOUT_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def http_client(connections: int | None = None) -> httpx.Client:
-    """A client for plain HTTP, with so many connections at most; it has no use for TLS.
+    """A client for plain HTTP, with a limit on its connections.
 
-    Unless told otherwise, each client of httpx reads all the certificates that the machine trusts.
+    By default, each client of httpx reads all certificates that the machine trusts.
     """
     limits = httpx.Limits(max_connections=connections)
-    return httpx.Client(timeout=30, limits=limits, verify=_TRUSTING_NOBODY)
+    return httpx.Client(timeout=30, limits=limits, verify=_WITHOUT_CERTIFICATES)
 
 
 def ask(connection: socket.socket, request: bytes) -> httpx.Response:
-    """Send bytes, and read one answer."""
+    """Send bytes, and read one response."""
     send(connection, request)
     return read_answer(connection)
 
 
 def send(connection: socket.socket, content: bytes) -> None:
-    """Send bytes; a server that has heard enough may have closed its side meanwhile."""
+    """Send bytes; the server may have closed its side meanwhile."""
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(content)
 
 
 def read_answer(connection: socket.socket) -> httpx.Response:
-    """Read one answer, whole."""
+    """Read one whole response."""
     answer = HTTPResponse(connection)
     answer.begin()
     content = answer.read()
@@ -42,7 +42,7 @@ def read_answer(connection: socket.socket) -> httpx.Response:
 
 
 def read_answers(connection: socket.socket) -> list[httpx.Response]:
-    """Read all answers, whole, until the server closes the connection."""
+    """Read all responses until the server closes the connection."""
     stream = BytesIO(_until_closed(connection))
     answers: list[httpx.Response] = []
     while line := stream.readline():
@@ -59,7 +59,7 @@ def read_answers(connection: socket.socket) -> list[httpx.Response]:
 
 def _until_closed(connection: socket.socket) -> bytes:
     received = b""
-    # a server that has not read everything closes by a reset, which comes after its answers
+    # a server that has not read everything resets the connection after its responses
     with suppress(ConnectionResetError):
         while piece := connection.recv(1 << 16):
             received += piece
@@ -74,7 +74,7 @@ def _chunks(stream: BytesIO) -> Iterator[bytes]:
 
 
 def head(method: str, target: str, headers: dict[str, str]) -> bytes:
-    """The head of a request, with the blank line behind it."""
+    """The head of a request, with the blank line after it."""
     lines = [f"{method} {target} HTTP/1.1", "Host: test"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode()

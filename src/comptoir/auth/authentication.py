@@ -13,14 +13,7 @@ from joserfc.errors import InvalidKeyCurveError, InvalidKeyTypeError, JoseError
 from msgspec import UNSET, Struct, UnsetType
 
 from comptoir.auth.keys import VerificationKey
-from comptoir.auth.tokens import (
-    JOSE_TYPE,
-    SIGNING_ALGORITHM,
-    Claims,
-    Clock,
-    Scope,
-    scope_names,
-)
+from comptoir.auth.tokens import JOSE_TYPE, SIGNING_ALGORITHM, Claims, Clock, Scope, scope_names
 from comptoir.errors import INVALID_CREDENTIALS, REQUEST_DENIED, OperatorError, Refusal
 from comptoir.messages import message, quoted
 
@@ -139,8 +132,8 @@ class TokenVerifier:
         for name in algorithms or ("",):
             if name not in ASYMMETRIC_ALGORITHMS:
                 raise OperatorError(
-                    f"Unsupported token algorithm {quoted(name)}. Use one or more of "
-                    f"{', '.join(ASYMMETRIC_ALGORITHMS)}."
+                    f"the token algorithm {quoted(name)} is not supported",
+                    f"Use one or more of {', '.join(ASYMMETRIC_ALGORITHMS)}.",
                 )
         self.clock = clock
         self._keys = keys

@@ -70,8 +70,8 @@ def load_keys(directory: Path) -> KeyRing:
         }
     except OSError as error:
         raise OperatorError(
-            f"Cannot use the key directory {directory}: {error.strerror}. Choose another one, or "
-            "give the service's user access to it."
+            f"the key directory {directory} cannot be used: {error.strerror}",
+            "Choose another one, or change its permissions for the service's user.",
         ) from error
     own = ECKey.import_key(signing.public_key())
     by_thumbprint = {key.thumbprint(): key for key in (own, *public.values())}
@@ -133,10 +133,12 @@ def _read(path: Path, forbidden: int, remedy: str) -> bytes:
 def _refuse_open(path: Path, mode: int, forbidden: int, remedy: str) -> None:
     if mode & forbidden:
         raise OperatorError(
-            f"Other users have access to {path} (mode {mode & 0o777:04o}). "
-            f"Run 'chmod {remedy} {path}'."
+            f"other users have access to {path} (mode {mode & 0o777:04o})",
+            f"Run `chmod {remedy} {path}`.",
         )
 
 
 def _unusable(path: Path, expected: str) -> OperatorError:
-    return OperatorError(f"{path} does not contain {expected}. Restore the file, or move it away.")
+    return OperatorError(
+        f"{path} does not contain {expected}", "Restore the file, or move it away."
+    )

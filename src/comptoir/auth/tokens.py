@@ -102,7 +102,7 @@ class TokenIssuer:
         lifetime = int(ttl.total_seconds())
         if lifetime < 1:
             raise OperatorError(
-                "The lifetime of a token must be at least one second. Set a longer one."
+                "the lifetime of a token must be at least one second", "Set a longer one."
             )
         now = int(self._clock())
         claims = {
@@ -120,7 +120,8 @@ class TokenIssuer:
             msgspec.convert(claims, Claims)
         except msgspec.ValidationError as error:
             raise OperatorError(
-                f"Invalid token: {error}. Correct its subject, companies or lifetime."
+                f"the token cannot be issued: {error}",
+                "Correct its subject, companies or lifetime.",
             ) from error
         header = {"alg": SIGNING_ALGORITHM, "kid": self._kid, "typ": JOSE_TYPE}
         payload = msgspec.json.encode(claims)

@@ -1,4 +1,4 @@
-"""The kinds of the contract: one small file each, found here and assembled into the model."""
+"""The entity types of the interface, each declared in a module of this folder."""
 
 from importlib import import_module
 from pkgutil import iter_modules
@@ -13,4 +13,4 @@ def _declared() -> tuple[EntitySet, ...]:
 
 
 MODEL = Model(_declared())
-"""Every kind of record that the service serves."""
+"""The model of the service."""

@@ -1,4 +1,4 @@
-"""The campaigns."""
+"""Sales campaigns."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.times import DATE
@@ -10,16 +10,16 @@ CAMPAIGN = EntityType(
     properties=(
         Property("id", GUID, "The record's key."),
         Property("number", CODE, "The campaign's number.", required=True),
-        Property("description", TEXT, "What the campaign is."),
-        Property("startingDate", DATE, "Its first day."),
-        Property("endingDate", DATE, "Its last day."),
+        Property("description", TEXT, "The description."),
+        Property("startingDate", DATE, "The first day of the campaign."),
+        Property("endingDate", DATE, "The last day of the campaign."),
         Property(
             "statusCode",
             TEXT,
-            "Where it stands.",
+            "The status.",
             suggested=("INIT", "SCHEDULED", "STARTED", "DONE"),
         ),
-        Property("activated", BOOLEAN, "Whether its prices are active."),
+        Property("activated", BOOLEAN, "Whether the prices of the campaign are active."),
     ),
     unique=(UniqueRule(("number",)),),
 )

@@ -1,4 +1,4 @@
-"""The companies: what every other record belongs to."""
+"""Companies, to which all other records belong."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property
 from comptoir.edm.times import INSTANT
@@ -6,12 +6,12 @@ from comptoir.edm.types import GUID, TEXT
 
 COMPANY = EntityType(
     name="company",
-    description="A company, whose records are reached under it.",
+    description="A company. It contains all other records.",
     properties=(
         Property("id", GUID, "The company's key."),
         Property("name", TEXT, "The company's name.", required=True),
-        Property("displayName", TEXT, "The name to show."),
-        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+        Property("displayName", TEXT, "The name to display."),
+        Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
     ),
 )
 

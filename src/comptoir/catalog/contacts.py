@@ -1,4 +1,4 @@
-"""The contacts: companies and persons whom the company deals with."""
+"""Contacts: business partners of the company."""
 
 from comptoir.edm.model import (
     Computed,
@@ -14,19 +14,19 @@ from comptoir.edm.types import BOOLEAN, CODE, GUID, TEXT, Stored
 
 
 def upper(name: Stored) -> Stored:
-    """The upper-case form of a name, as Unicode has it (ß becomes SS)."""
+    """The name in upper case, by the rules of Unicode (ß becomes SS)."""
     return str(name).upper()
 
 
 CONTACT = EntityType(
     name="contact",
-    description="A company or a person whom the company deals with.",
+    description="A business partner: a company or a person.",
     properties=(
         Property("id", GUID, "The record's key."),
-        Property("number", CODE, "The contact's number; blank ones are not compared."),
+        Property("number", CODE, "The contact's number; several contacts may have none."),
         Property("type", TEXT, "A company or a person.", suggested=("Company", "Person")),
-        Property("displayName", TEXT, "The name to show.", required=True),
-        Property("name2", TEXT, "More of the name."),
+        Property("displayName", TEXT, "The name to display.", required=True),
+        Property("name2", TEXT, "A second line of the name."),
         Property("firstName", TEXT, "A person's first name."),
         Property("middleName", TEXT, "A person's middle name."),
         Property("surname", TEXT, "A person's surname."),
@@ -35,11 +35,11 @@ CONTACT = EntityType(
         Property(
             "contactBusinessRelation",
             TEXT,
-            "What the contact is to the company.",
+            "The contact's business relation to the company.",
             suggested=("None", "Customer", "Vendor", "Bank Account", "Employee", "Multiple"),
         ),
         Property("addressLine1", TEXT, "Street and house number."),
-        Property("addressLine2", TEXT, "More of the address."),
+        Property("addressLine2", TEXT, "A second line of the address."),
         Property("city", TEXT, "The city."),
         Property("state", TEXT, "The state or county."),
         Property("country", TEXT, "The country's code."),
@@ -48,11 +48,11 @@ CONTACT = EntityType(
         Property("mobilePhoneNumber", TEXT, "The mobile phone number."),
         Property("email", TEXT, "The e-mail address."),
         Property("website", TEXT, "The website."),
-        Property("searchName", TEXT, "The name to search by; follows displayName."),
+        Property("searchName", TEXT, "The search name; derived from displayName."),
         Property("privacyBlocked", BOOLEAN, "Whether privacy blocks the contact's data."),
         Property("taxRegistrationNumber", TEXT, "The tax registration number."),
         Property("lastInteractionDate", DATE, "The day of the last interaction."),
-        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+        Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
         Property("customerTemplateId", GUID, "The customer template's id."),
         Property("customerTemplateCode", TEXT, "The customer template's code."),
         Property("currencyCode", TEXT, "The currency's code."),

@@ -1,4 +1,4 @@
-"""The customers: read-only over HTTP, filled by loading."""
+"""Customers, which are read-only over HTTP and loaded from files."""
 
 from comptoir.edm.model import EntitySet, EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.numbers import DECIMAL
@@ -10,12 +10,12 @@ CUSTOMER = EntityType(
     description="A customer of the company.",
     properties=(
         Property("id", GUID, "The record's key."),
-        Property("number", CODE, "The customer's number; blank ones are not compared."),
-        Property("displayName", TEXT, "The name to show."),
-        Property("name2", TEXT, "More of the name."),
+        Property("number", CODE, "The customer's number; several customers may have none."),
+        Property("displayName", TEXT, "The name to display."),
+        Property("name2", TEXT, "A second line of the name."),
         Property("type", TEXT, "A company or a person.", suggested=("Company", "Person")),
         Property("addressLine1", TEXT, "Street and house number."),
-        Property("addressLine2", TEXT, "More of the address."),
+        Property("addressLine2", TEXT, "A second line of the address."),
         Property("city", TEXT, "The city."),
         Property("state", TEXT, "The state or county."),
         Property("country", TEXT, "The country's code."),
@@ -24,9 +24,9 @@ CUSTOMER = EntityType(
         Property("mobilePhoneNumber", TEXT, "The mobile phone number."),
         Property("email", TEXT, "The e-mail address."),
         Property("website", TEXT, "The website."),
-        Property("searchName", TEXT, "The name to search by."),
-        Property("balanceDue", DECIMAL, "What the customer owes and is due."),
-        Property("creditLimit", DECIMAL, "What the customer may owe; 0 is no limit."),
+        Property("searchName", TEXT, "The search name."),
+        Property("balanceDue", DECIMAL, "The balance that is due."),
+        Property("creditLimit", DECIMAL, "The credit limit; 0 means no limit."),
         Property("taxLiable", BOOLEAN, "Whether the customer is liable for tax."),
         Property("taxAreaId", GUID, "The tax area's id."),
         Property("taxAreaDisplayName", TEXT, "The tax area's name."),
@@ -39,7 +39,7 @@ CUSTOMER = EntityType(
         Property(
             "blocked",
             TEXT,
-            "What the customer is blocked for; a single blank when not blocked.",
+            "The blocked transactions; a single space if the customer is not blocked.",
             suggested=(" ", "Ship", "Invoice", "All"),
         ),
         Property("languageCode", TEXT, "The language's code."),
@@ -48,10 +48,10 @@ CUSTOMER = EntityType(
         Property("customerPostingGroup", TEXT, "The customer posting group."),
         Property("vatBusinessPostingGroup", TEXT, "The VAT business posting group."),
         Property("customerPriceGroup", TEXT, "The customer price group."),
-        Property("customerDiscoutGroup", TEXT, "The discount group, in the contract's spelling."),
+        Property("customerDiscoutGroup", TEXT, "The discount group, in the interface's spelling."),
         Property("allowLineDiscount", BOOLEAN, "Whether line discounts are allowed."),
         Property("invoiceDiscountCode", TEXT, "The invoice discount's code."),
-        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+        Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
     ),
     unique=(UniqueRule(("number",), blank_is_free=True),),
     navigation=(

@@ -1,11 +1,11 @@
-"""The filtered item attributes: items, found by the attributes that they carry (operation 9)."""
+"""Filtered item attributes: items, found by their attributes (operation 9)."""
 
 from comptoir.edm.model import EntitySet, EntityType, PairFilter, Property, View
 from comptoir.edm.types import CODE, GUID, TEXT
 
 FILTERED_ITEM_ATTRIBUTE = EntityType(
     name="filteredItemAttribute",
-    description="An item, found by the attributes that it carries.",
+    description="An item, found by its attributes.",
     key="itemId",
     properties=(
         Property("itemNo", CODE, "The item's number."),

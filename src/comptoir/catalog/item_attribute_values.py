@@ -1,11 +1,11 @@
-"""The item attribute values: which item carries which value of which attribute."""
+"""Item attribute values: the attributes of items."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM_ATTRIBUTE_VALUE = EntityType(
     name="itemAttributeValue",
-    description="The value of one attribute of one item.",
+    description="The value of an attribute of an item.",
     properties=(
         Property("id", GUID, "The record's key."),
         Property("itemNo", CODE, "The item's number."),

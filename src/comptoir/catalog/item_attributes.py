@@ -1,4 +1,4 @@
-"""The item attributes: what items can be described by."""
+"""Item attributes."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.numbers import DIGITS
@@ -6,17 +6,17 @@ from comptoir.edm.types import GUID, TEXT
 
 ITEM_ATTRIBUTE = EntityType(
     name="itemAttribute",
-    description="A trait by which items are described.",
+    description="An attribute that items can have.",
     properties=(
         Property("id", GUID, "The record's key."),
         Property(
             "attributeId",
             DIGITS,
-            "The attribute's number, sent as digits or as a number; by default the next free one.",
+            "The attribute's number; a string of digits is accepted.",
             numbered=True,
         ),
         Property("name", TEXT, "The attribute's name.", required=True),
-        Property("unitOfMeasure", TEXT, "The unit of its values."),
+        Property("unitOfMeasure", TEXT, "The unit of the values."),
     ),
     unique=(UniqueRule(("attributeId",)),),
 )

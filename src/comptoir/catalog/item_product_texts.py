@@ -1,4 +1,4 @@
-"""The items' long texts: read-only over HTTP, filled by loading."""
+"""The items' long texts: read-only over HTTP, loaded from files."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property
 from comptoir.edm.times import DATE
@@ -10,11 +10,11 @@ ITEM_PRODUCT_TEXT = EntityType(
     key="systemId",
     properties=(
         Property("systemId", GUID, "The record's key."),
-        Property("startingDate", DATE, "The first day on which the text holds."),
-        Property("endDate", DATE, "The last day on which the text holds."),
+        Property("startingDate", DATE, "The first day on which the text applies."),
+        Property("endDate", DATE, "The last day on which the text applies."),
         Property("languageCode", TEXT, "The language's code."),
-        Property("insertedFrom", TEXT, "Who wrote the text."),
-        Property("lastModifiedFrom", TEXT, "Who last changed the text."),
+        Property("insertedFrom", TEXT, "The author of the text."),
+        Property("lastModifiedFrom", TEXT, "The author of the last change."),
         Property(
             "textContentType",
             TEXT,

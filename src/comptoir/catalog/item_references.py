@@ -1,11 +1,11 @@
-"""The item references: under which numbers customers, vendors and bar codes know an item."""
+"""Item references: the numbers of items at customers and vendors, and bar codes."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM_REFERENCE = EntityType(
     name="itemReference",
-    description="A number under which others know an item.",
+    description="The number of an item at a customer or vendor, or its bar code.",
     properties=(
         Property("id", GUID, "The record's key."),
         Property("itemNo", CODE, "The item's number.", required=True),
@@ -14,13 +14,13 @@ ITEM_REFERENCE = EntityType(
         Property(
             "referenceType",
             CODE,
-            "Whose number it is.",
+            "The type of the reference.",
             suggested=(" ", "Customer", "Vendor", "Bar Code"),
         ),
         Property("referenceTypeNo", CODE, "The number of the customer or vendor."),
-        Property("referenceNo", CODE, "The number under which the item is known.", required=True),
+        Property("referenceNo", CODE, "The number or bar code.", required=True),
         Property("description", TEXT, "A description."),
-        Property("description2", TEXT, "More of the description."),
+        Property("description2", TEXT, "A second line of the description."),
     ),
     unique=(
         UniqueRule(

@@ -1,4 +1,4 @@
-"""The item translations: an item's description in other languages."""
+"""Item translations: descriptions of items in other languages."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.types import CODE, GUID, TEXT
@@ -11,7 +11,7 @@ ITEM_TRANSLATION = EntityType(
         Property("itemNo", CODE, "The item's number.", required=True),
         Property("languageCode", CODE, "The language's code.", required=True),
         Property("description", TEXT, "The description."),
-        Property("description2", TEXT, "More of the description."),
+        Property("description2", TEXT, "A second line of the description."),
         Property("variantCode", CODE, "The item variant's code."),
     ),
     unique=(UniqueRule(("itemNo", "languageCode", "variantCode")),),

@@ -1,4 +1,4 @@
-"""The items, from which the filtered item attributes are computed."""
+"""Items, of which the filtered item attributes are a view."""
 
 from comptoir.edm.model import EntitySet, EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.times import INSTANT
@@ -6,13 +6,13 @@ from comptoir.edm.types import CODE, GUID, TEXT
 
 ITEM = EntityType(
     name="item",
-    description="Something that the company sells.",
+    description="An item that the company sells.",
     properties=(
         Property("id", GUID, "The record's key."),
         Property("number", CODE, "The item's number.", required=True),
-        Property("displayName", TEXT, "The name to show."),
-        Property("baseUnitOfMeasureCode", TEXT, "The code of the unit that it is counted in."),
-        Property("lastModifiedDateTime", INSTANT, "When it last changed.", modified_at=True),
+        Property("displayName", TEXT, "The name to display."),
+        Property("baseUnitOfMeasureCode", TEXT, "The code of the base unit of measure."),
+        Property("lastModifiedDateTime", INSTANT, "The time of the last change.", modified_at=True),
     ),
     unique=(UniqueRule(("number",)),),
     navigation=(
@@ -20,7 +20,7 @@ ITEM = EntityType(
             "references",
             "itemReferencesExt",
             ("number", "itemNo"),
-            "The numbers by which others know the item.",
+            "The numbers of the item at customers and vendors, and its bar codes.",
         ),
         NavigationProperty(
             "translations",
@@ -39,7 +39,7 @@ ITEM = EntityType(
             "attributes",
             "itemAttributeValuesExt",
             ("number", "itemNo"),
-            "The attributes that the item carries.",
+            "The attributes of the item.",
         ),
     ),
 )

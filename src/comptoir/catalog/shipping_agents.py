@@ -1,11 +1,11 @@
-"""The shipping agents."""
+"""Shipping agents."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property, UniqueRule
 from comptoir.edm.types import CODE, GUID, TEXT
 
 SHIPPING_AGENT = EntityType(
     name="shippingAgent",
-    description="A carrier who ships for the company.",
+    description="A carrier that ships for the company.",
     properties=(
         Property("id", GUID, "The record's key."),
         Property("code", CODE, "The agent's code.", required=True),

@@ -1,4 +1,4 @@
-"""The units of measure: keyed by their code; creating one takes a precondition."""
+"""Units of measure. Their key is the code, and a create requires a precondition."""
 
 from comptoir.edm.model import EntitySet, EntityType, Property
 from comptoir.edm.times import INSTANT
@@ -6,11 +6,11 @@ from comptoir.edm.types import CODE, TEXT
 
 UNIT_OF_MEASURE = EntityType(
     name="unitOfMeasure",
-    description="A unit in which items are counted.",
+    description="A unit in which items are measured.",
     key="code",
     properties=(
-        Property("code", CODE, "The unit's code, its key.", required=True),
-        Property("displayName", TEXT, "The name to show."),
+        Property("code", CODE, "The record's key, the code of the unit.", required=True),
+        Property("displayName", TEXT, "The name to display."),
         Property(
             "internationalStandardCode",
             TEXT,
@@ -21,7 +21,7 @@ UNIT_OF_MEASURE = EntityType(
         Property(
             "lastModifiedDateTime",
             INSTANT,
-            "When it last changed; kept when a create sends it.",
+            "The time of the last change. A create may set it.",
             modified_at=True,
             kept_on_create=True,
         ),

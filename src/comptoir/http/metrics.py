@@ -39,13 +39,13 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "comptoir_requests",
-            "Requests answered.",
+            "Requests, by method and status.",
             ("method", "status"),
             registry=self._registry,
         )
         self._seconds = Histogram(
             "comptoir_request_seconds",
-            "Seconds from a request's arrival to the end of its answer.",
+            "Seconds from the arrival of a request to the end of its response.",
             buckets=_BUCKETS,
             registry=self._registry,
         )
@@ -63,14 +63,14 @@ class Metrics:
         )
         self._full_at = Gauge(
             FULL_AT,
-            "When a write last failed since the disk of the database was full; 0 for never.",
+            "When a write last failed because the disk of the database was full; 0 for never.",
             registry=self._registry,
             multiprocess_mode="max",
         )
         self._condition: Condition | None = None
         self._replica_reads = Counter(
             "comptoir_replica_reads",
-            "Reads that a replica may answer, by whether it did, and if not, why.",
+            "Reads that a replica may serve, by outcome: served, or why not.",
             ("outcome",),
             registry=self._registry,
         )
@@ -118,13 +118,12 @@ class _Derived(Collector):
     def collect(self) -> Iterable[Metric]:
         yield GaugeMetricFamily(
             "comptoir_last_change_ahead_seconds",
-            "Seconds by which the last change of a company is ahead of the clock; 0 for none.",
+            "Seconds by which the last change of a company is ahead of the clock, or 0.",
             value=max(self._value(AHEAD_UNTIL) - time(), 0.0),
         )
         yield GaugeMetricFamily(
             "comptoir_disk_full",
-            "1 from a write that failed since the disk of the database was full to the next one "
-            "that is stored; else 0.",
+            "1 if the disk of the database was full at the last write, else 0.",
             value=float(self._value(FULL_AT) > self._value(STORED_AT)),
         )
 

@@ -27,11 +27,11 @@ def bind(host: str, port: int) -> socket.socket:
         listener.close()
         if fault.errno == errno.EADDRINUSE:
             raise OperatorError(
-                f"Port {port} of {host} is in use. Stop the program that listens there, or choose "
-                "another port with --port."
+                f"port {port} of {host} is in use",
+                "Stop the program that listens there, or choose another port with --port.",
             ) from None
         raise OperatorError(
-            f"Cannot listen on {host}:{port}: {fault.strerror}. Choose another --host or --port."
+            f"cannot listen on {host}:{port}: {fault.strerror}", "Choose another --host or --port."
         ) from None
     return listener
 

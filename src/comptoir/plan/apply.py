@@ -8,15 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from comptoir.edm.numbers import COUNT, DECIMAL, INT64
 from comptoir.edm.types import PrimitiveType, Stored, Text
 from comptoir.errors import Refusal
-from comptoir.messages import quoted
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import narrowed
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import OTHER_LENGTH, Lengths
 from comptoir.plan.expressions.nodes import Field, Junction, Slots, Value
 from comptoir.plan.expressions.operands import TypedValue, name_of, typed_property
-from comptoir.plan.expressions.options import bind_condition, names_one, unlimited
+from comptoir.plan.expressions.options import (
+    alias_taken,
+    bind_condition,
+    computed_value,
+    names_one,
+    order_key,
+    own_names,
+    unlimited,
+)
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import (
     Aggregation,
@@ -47,8 +53,7 @@ from comptoir.request.apply import (
     Top,
     Transformation,
 )
-from comptoir.request.expression import ComputeItem
-from comptoir.request.expression.tree import Node, Parameter, Path, walk
+from comptoir.request.expression.tree import ComputeItem, Node, Parameter, Path, walk
 from comptoir.request.options import LARGEST
 
 _NAMES: Mapping[type, str] = {
@@ -202,9 +207,7 @@ class PipelineBinder:
         for item in items:
             self._check_name(item.alias, item.position)
             node = self._resolved(item.expression)
-            typed = narrowed(self._binder().value(node))
-            if typed.type is types.RECORD:
-                raise self._unsupported(node, "A record as a computed value")
+            typed = computed_value(self._binder(), node, self.option)
             if typed.type is types.TEXT and names_one(self._unlimited, node):
                 self._unlimited.add(item.alias)
             lengths[item.alias] = self._length(typed.value, item.position)
@@ -231,7 +234,7 @@ class PipelineBinder:
                 name = f"#{self._sort_expressions}"
                 self._sort_expressions += 1
                 self._sorting.append(NamedValue(name, typed.value))
-            keys.append(_order_key(name, typed, descending=item.descending))
+            keys.append(order_key(name, typed, descending=item.descending))
         self._order = _distinct((*keys, *self._order))
 
     def _limit(self, limit: int, skip: int) -> None:
@@ -293,7 +296,7 @@ class PipelineBinder:
         self._is_aggregated = True
         self._order = ()
         self._sorting.clear()
-        self._identity = tuple([_order_key(name, names[name]) for name in keys])
+        self._identity = tuple([order_key(name, names[name]) for name in keys])
 
     def _aggregation(
         self, item: Aggregate, expression: Node | None, *, is_grouped: bool
@@ -390,15 +393,13 @@ class PipelineBinder:
         return _distinct((*self._order, *self._identity))
 
     def _check_name(self, alias: str, position: int) -> None:
-        entity_type, contained = self._set.type, self._binding.model.contained(self._set)
-        own = {*entity_type.by_name, *entity_type.related, *contained}
-        if (not self._is_aggregated and alias in own) or alias in _heads(self._names):
+        own = () if self._is_aggregated else own_names(self._binding)
+        if alias in own or alias in _heads(self._names):
             raise self._taken(alias, position)
 
     def _taken(self, alias: str, position: int) -> Refusal:
         owner = "The aggregated result" if self._is_aggregated else self._set.type.name
-        problem = f"{owner} already has a property {quoted(alias)}"
-        return misused(self.option, position, problem, "Choose another alias.")
+        return alias_taken(owner, alias, self.option, position)
 
     def _refuse_unlimited(self, node: Node, doing: str) -> None:
         if names_one(self._unlimited, node):
@@ -419,11 +420,6 @@ def _heads(names: Iterable[str]) -> set[str]:
 
 def _column(name: str, typed: TypedValue) -> TypedValue:
     return typed_property(Field(name), typed.edm_type, nullable=typed.nullable)
-
-
-def _order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
-    is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
-    return OrderKey(name, is_text, descending, typed.nullable)
 
 
 def _distinct(keys: Iterable[OrderKey]) -> tuple[OrderKey, ...]:

@@ -27,7 +27,7 @@ from comptoir.refusals import (
     unsupported,
 )
 from comptoir.request.expand import EXPAND, ExpandItem, ExpandLimits, ExpandResult, within
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.options import QueryOptions
 from comptoir.request.select import SELECT, parse_select
 

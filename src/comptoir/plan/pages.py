@@ -30,7 +30,12 @@ from comptoir.plan.read import (
 from comptoir.plan.search import SEARCH, with_search
 from comptoir.plan.tokens import SkipToken, decode_skip, encode_skip
 from comptoir.request.apply import APPLY, ComputeAlso, FilterBy, OrderBy, SearchFor, parse_apply
-from comptoir.request.expression import COMPUTE, parse_compute, parse_expression, parse_orderby
+from comptoir.request.expression.parser import (
+    COMPUTE,
+    parse_compute,
+    parse_expression,
+    parse_orderby,
+)
 from comptoir.request.options import QueryOptions
 from comptoir.request.search import parse_search
 

@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from comptoir.edm.model import Company, EntitySet, NavigationProperty
-from comptoir.edm.types import PrimitiveType, Stored, Wire
+from comptoir.edm.types import PrimitiveType, Stored
 from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
 
@@ -73,11 +73,6 @@ class ComputedProperty(Column, frozen=True, gc=False):
     value: Value
     text: str
     values: tuple[Stored, ...] = ()
-
-    def to_wire(self, stored: Stored | None) -> Wire | None:
-        """The wire form of a value of this property."""
-        convert = self.type.to_wire
-        return stored if stored is None or convert is None else convert(stored)
 
 
 Computed = tuple[ComputedProperty, ...]

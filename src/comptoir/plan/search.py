@@ -16,7 +16,7 @@ from comptoir.plan.expressions.nodes import (
 )
 from comptoir.plan.read import Where
 from comptoir.refusals import limit_exceeded
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.search import (
     SearchJunction,
     SearchNode,

@@ -5,23 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from comptoir.errors import INVALID_URL, Refusal
-from comptoir.request.expression import (
-    DEFAULT_LIMITS,
-    Binary,
-    Call,
-    Case,
+from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, parse_expression
+from comptoir.request.expression.tree import (
     Collection,
-    ExpressionLimits,
     In,
-    InCollection,
-    Lambda,
     Literal,
-    Logical,
     Node,
     Parameter,
-    Unary,
+    Syntax,
     children,
-    parse_expression,
     walk,
 )
 from comptoir.request.path import KeyPart
@@ -93,7 +85,7 @@ class _Measure:
     def __init__(self, aliases: Aliases, limits: ExpressionLimits) -> None:
         self._aliases = aliases
         self._limits = limits
-        self._known: dict[str, _Extent] = {}
+        self._measured: dict[str, _Extent] = {}
 
     def extent(self, node: Node, within: tuple[str, ...]) -> _Extent:
         """The extent of `node`; `within` are the aliases that led to it, in their order."""
@@ -131,9 +123,9 @@ class _Measure:
         )
 
     def _alias(self, name: str, within: tuple[str, ...]) -> _Extent:
-        known = self._known.get(name)
-        if known is not None:
-            return known
+        extent = self._measured.get(name)
+        if extent is not None:
+            return extent
         if name in within:
             around = " -> ".join(f"@{each[:40]}" for each in (*within[within.index(name) :], name))
             raise _refusal(name, f"refers to itself ({around[:200]})", "Remove the cycle.")
@@ -141,9 +133,9 @@ class _Measure:
             problem = f"exceeds the limit of {self._limits.depth} aliases in one another"
             raise _refusal(name, problem, "Refer to it directly.")
         node = self._aliases.get(name)
-        known = _NODE if node is None else self.extent(node, (*within, name))
-        self._known[name] = known
-        return known
+        extent = _NODE if node is None else self.extent(node, (*within, name))
+        self._measured[name] = extent
+        return extent
 
 
 def _first(node: Node) -> str:
@@ -176,36 +168,23 @@ def _replaced(root: Node, aliases: Aliases) -> Node:
 
 def _value(alias: Parameter, aliases: Aliases) -> Node:
     """The expression of an alias, which may be that of another alias."""
-    held: Node | None = alias
-    while isinstance(held, Parameter):
-        held = aliases.get(held.name)
-    return Literal("null", "null", alias.position) if held is None else held
+    found: Node | None = alias
+    while isinstance(found, Parameter):
+        found = aliases.get(found.name)
+    return Literal("null", "null", alias.position) if found is None else found
 
 
-def _rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
-    """A copy of `node` with other children."""
-    rebuilt: Node = node
-    match node:
-        case Binary():
-            rebuilt = Binary(node.operator, parts[0], parts[1], node.position)
-        case Logical():
-            rebuilt = Logical(node.operator, parts, node.position)
-        case Unary():
-            rebuilt = Unary(node.operator, parts[0], node.position)
-        case Call():
-            rebuilt = Call(node.name, parts, node.position)
-        case In():
-            rebuilt = In(parts[0], parts[1:], node.position)
-        case InCollection():
-            rebuilt = InCollection(parts[0], parts[1], node.position)
-        case Case():
-            branches = zip(parts[::2], parts[1::2], strict=True)
-            rebuilt = Case(tuple(branches), node.position)
-        case Collection():
-            rebuilt = Collection(parts, node.position)
-        case Lambda(predicate=predicate) if predicate is not None:
-            rebuilt = msgspec.structs.replace(node, predicate=parts[1])
-    return rebuilt
+def _rebuilt(node: Node, parts: Sequence[Node]) -> Node:
+    """A copy of `node` with other children, which are in the order of the fields."""
+    rest = iter(parts)
+
+    def replaced(value: object) -> object:
+        if isinstance(value, Syntax):
+            return next(rest)
+        return tuple([replaced(each) for each in value]) if isinstance(value, tuple) else value
+
+    changes = {name: replaced(getattr(node, name)) for name in node.__struct_fields__}
+    return msgspec.structs.replace(node, **changes)
 
 
 def _refusal(name: str, problem: str, remedy: str) -> Refusal:

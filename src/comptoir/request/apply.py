@@ -8,16 +8,8 @@ from typing import TypeAlias
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.refusals import unknown_name
-from comptoir.request.expression import (
-    DEFAULT_LIMITS,
-    ComputeItem,
-    ExpressionLimits,
-    ExpressionParser,
-    Node,
-    OrderItem,
-    Path,
-    Syntax,
-)
+from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits, ExpressionParser
+from comptoir.request.expression.tree import ComputeItem, Node, OrderItem, Path, Syntax
 from comptoir.request.headers import lowered
 from comptoir.request.options import whole_number
 from comptoir.request.search import SearchNode, SearchReader

@@ -15,7 +15,8 @@ import msgspec
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.messages import quoted
 from comptoir.refusals import given_twice, invalid_value
-from comptoir.request.expression import OptionReader, Syntax
+from comptoir.request.expression.reader import OptionReader
+from comptoir.request.expression.tree import Syntax
 from comptoir.request.headers import lowered
 from comptoir.request.options import (
     NO_OPTIONS,
@@ -61,7 +62,7 @@ _ORDER = (
     "$count",
     EXPAND,
 )
-"""The order in which the options of an item are kept, and appear in links."""
+"""The order of an item's options, also in links to further related records."""
 
 
 class ExpandLimits(msgspec.Struct, frozen=True):

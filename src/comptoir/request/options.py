@@ -144,7 +144,7 @@ def parse_options(query: str) -> QueryOptions:
 
 
 def _parse(query: str) -> QueryOptions:
-    held: dict[str, object] = {}
+    values: dict[str, object] = {}
     aliases: dict[str, str] = {}
     for part in query.split("&"):
         if not part:
@@ -155,19 +155,19 @@ def _parse(query: str) -> QueryOptions:
             if "@" in raw_name or "%40" in raw_name:
                 _add_alias(aliases, _decoded(raw_name), raw_value)
             continue
-        if name in held:
+        if name in values:
             raise given_twice(name)
         if name == "$search" and ";" in raw_value:
             _refuse_semicolons(raw_value)
         text = _decoded(raw_value)
         read = VALUE_READERS.get(name)
         if read is not None:
-            held[name] = read(name, text, name, None)
+            values[name] = read(name, text, name, None)
         elif text:
-            held[name] = text
+            values[name] = text
         else:
             raise _empty(name)
-    return query_options(held, tuple(aliases.items()))
+    return query_options(values, tuple(aliases.items()))
 
 
 _parsed = lru_cache(CACHED_QUERIES)(_parse)
@@ -199,12 +199,12 @@ def _refuse_semicolons(search: str) -> None:
 
 
 def query_options(
-    held: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
+    values: Mapping[str, object], aliases: tuple[tuple[str, str], ...] = ()
 ) -> QueryOptions:
     """The options with these values, which have the option's name with the `$` as key."""
-    if not held and not aliases:
+    if not values and not aliases:
         return NO_OPTIONS
-    content = {**held, "$given": tuple(held)}
+    content = {**values, "$given": tuple(values)}
     if aliases:
         content["$aliases"] = aliases
     return msgspec.convert(content, QueryOptions)
@@ -237,18 +237,18 @@ _TOKENS = frozenset({"$deltatoken", "$skiptoken"})
 def continued(query: str, *tokens: tuple[str, str]) -> str:
     """The query string of a following page: `query` with its tokens replaced by others."""
     parts = [part for part in query.split("&") if part]
-    kept = [part for part in parts if system_name(part.partition("=")[0]) not in _TOKENS]
-    return "&".join([*kept, *(f"{name}={token}" for name, token in tokens)])
+    others = [part for part in parts if system_name(part.partition("=")[0]) not in _TOKENS]
+    return "&".join([*others, *(f"{name}={token}" for name, token in tokens)])
 
 
 def query_string(options: QueryOptions) -> str:
     """The query string that `parse_options` reads as these options."""
-    held: list[tuple[str, str]] = []
+    values: list[tuple[str, str]] = []
     for name in options.given:
         value: object = getattr(options, name[1:])
-        held.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
-    held += [(f"@{name}", text) for name, text in options.aliases]
-    return "&".join([f"{name}={quote(text, safe='')}" for name, text in held])
+        values.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
+    values += [(f"@{name}", text) for name, text in options.aliases]
+    return "&".join([f"{name}={quote(text, safe='')}" for name, text in values])
 
 
 def _add_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:

@@ -11,7 +11,9 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import DEFAULT_LIMITS, ExpressionLimits, OptionReader, Syntax
+from comptoir.request.expression.parser import DEFAULT_LIMITS, ExpressionLimits
+from comptoir.request.expression.reader import OptionReader
+from comptoir.request.expression.tree import Syntax
 
 SEARCH = "$search"
 

@@ -3,7 +3,8 @@
 import re
 
 from comptoir.messages import quoted
-from comptoir.request.expression import OptionReader, Syntax
+from comptoir.request.expression.reader import OptionReader
+from comptoir.request.expression.tree import Syntax
 
 SELECT = "$select"
 

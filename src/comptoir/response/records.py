@@ -1,4 +1,8 @@
-"""Rows to JSON (OData JSON Format 4.01, section 7): every field, in the contract's order."""
+"""Records as JSON (OData JSON Format 4.01, section 7), with their ETags and addresses.
+
+An entity tag (RFC 9110, section 8.8.3) is weak and identifies a version of a record. It consists of
+the company's incarnation and the number of the record's last change.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -27,37 +31,37 @@ _CONTROL: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """The control information of a record, by metadata level (OData JSON Format 4.01, section 3.1)."""
 
 SELF_EVIDENT = frozenset({"Edm.String", "Edm.Boolean"})
-"""The types that a JSON value shows by itself."""
+"""The types that need no annotation, because their JSON type implies them."""
 
 Extra = Wire | msgspec.UnsetType | None | msgspec.Struct | Sequence[msgspec.Struct] | msgspec.Raw
-"""The value of a field for records within one: them, their number, a link, or nothing."""
+"""The value of a field for related records: the records, their number, a link, or nothing."""
 
 Extras = Sequence[Extra]
 
 
 def opaque_tag(company: Company | None, version: str | int) -> str:
-    """What stands between a tag's quotes; a record above the companies carries it as version."""
+    """The tag without `W/` and quotes; a company's version is its whole tag."""
     return f"{company.incarnation}.{version}" if company else str(version)
 
 
 def entity_tag(company: Company | None, version: str | int) -> str:
-    """The tag as headers and `@odata.etag` carry it."""
+    """The tag as in headers and `@odata.etag`."""
     return f'W/"{opaque_tag(company, version)}"'
 
 
 class Derived(msgspec.Struct, frozen=True, gc=False):
-    """A computed property: its name, and its index among the computed properties."""
+    """A computed property, and its index among the computed properties of a row."""
 
     name: str
-    place: int
+    index: int
     type: PrimitiveType
 
 
 class Nested(msgspec.Struct, frozen=True, gc=False):
-    """Related records within a record, as they are written.
+    """Related records within a record.
 
-    `result` is `entities`, `ref` (references only) or `count` (the count only); with `counted` the
-    count is next to the records.
+    `result` is `entities`, `ref` (references only) or `count` (the count only). With `counted`
+    the count is next to the records.
     """
 
     name: str
@@ -69,9 +73,9 @@ class Nested(msgspec.Struct, frozen=True, gc=False):
 
 
 class RecordShape(msgspec.Struct, frozen=True, gc=False):
-    """The properties to write (None for all), the computed ones, and the related records.
+    """The properties of a record to write (None for all), and its computed and related ones.
 
-    With `address` only the reference to the record is written.
+    With `address` the record is written as a reference.
     """
 
     names: tuple[str, ...] | None = None
@@ -81,7 +85,7 @@ class RecordShape(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def selection(self) -> str:
-        """The select list of a context URL (OData Protocol 4.01, section 10.7), maybe empty."""
+        """The select list of a context URL (OData Protocol 4.01, section 10.7); may be empty."""
         shown = [each.name for each in self.derived]
         if self.names is not None:
             shown[:0] = self.names
@@ -98,10 +102,10 @@ ADDRESS = RecordShape(names=(), address=True)
 
 
 class RecordWriter:
-    """Writes the records of one set in one shape and one format.
+    """Writes the records of a set in one shape and one format.
 
-    Generated structs let the encoder write a record without a dictionary: their fields are the
-    control information, the properties under their names on the wire, and related records.
+    The encoder writes a generated struct, which is faster than a dictionary. Its fields are the
+    control information, the properties and the related records.
     """
 
     def __init__(self, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> None:
@@ -126,39 +130,39 @@ class RecordWriter:
         )
         self._listed = struct_of(entity_type.name, names)
         self._converted: list[tuple[int, Callable[[Stored], Wire]]] = []
-        for number, held in enumerate(entity_type.properties):
-            to_wire = wire_form(held.type, form)
+        for number, declared in enumerate(entity_type.properties):
+            to_wire = wire_form(declared.type, form)
             if to_wire is not None:
                 self._converted.append((number, to_wire))
-        self._key_at = entity_type.column_of[entity_type.key]
+        self._key_column = entity_type.column_of[entity_type.key]
         self._end = len(entity_type.properties) + 1
         self._key_quoted = entity_type.key_property.type.quoted
 
     def opaque(self, company: Company | None, row: Row) -> str:
-        """What stands between the quotes of the record's entity tag."""
+        """The record's entity tag without `W/` and quotes."""
         return opaque_tag(company, row[0])
 
     def key(self, row: Row) -> Stored:
         """The record's key."""
-        return row[self._key_at]
+        return row[self._key_column]
 
     def tag(self, company: Company | None, row: Row) -> str:
         """The record's entity tag."""
         return entity_tag(company, row[0])
 
     def link(self, base_url: str, company: Company | None, row: Row) -> str:
-        """The URL of the record, its key percent-encoded."""
-        return self.link_to(base_url, company, row[self._key_at])
+        """The URL of the record."""
+        return self.link_to(base_url, company, row[self._key_column])
 
     def link_to(self, base_url: str, company: Company | None, key: Stored) -> str:
-        """The URL of the record with a key, which is percent-encoded."""
+        """The URL of the record with this key."""
         shown = str(key)
         if self._key_quoted:
             shown = quote("'" + shown.replace("'", "''") + "'", safe="'")
         return f"{set_url(base_url, self.entity_set, company)}({shown})"
 
     def count(self, number: int) -> Wire:
-        """A number of records, which is an Edm.Int64, as the format has it."""
+        """A number of records, which is an Edm.Int64, in wire form."""
         return str(number) if self.form.ieee754 else number
 
     def context(self, base_url: str, company: Company | None) -> str:
@@ -170,7 +174,7 @@ class RecordWriter:
     def record(
         self, base_url: str, company: Company | None, row: Row, extras: Extras = ()
     ) -> bytes:
-        """A record by itself as a JSON object; `extras` are the fields for related records."""
+        """A single record as a JSON object; `extras` are the fields for related records."""
         control = self._control(base_url, company, row)
         if self.level != NONE:
             control = (f"{self.context(base_url, company)}/$entity", *control)
@@ -184,7 +188,7 @@ class RecordWriter:
         rows: Sequence[Row],
         extras: Sequence[Extras] = (),
     ) -> bytes:
-        """Records of a collection, separated by commas."""
+        """Records of a collection as JSON objects, separated by commas."""
         return _encode(self.built(base_url, company, rows, extras))[1:-1]
 
     def built(
@@ -194,7 +198,7 @@ class RecordWriter:
         rows: Sequence[Row],
         extras: Sequence[Extras] = (),
     ) -> list[msgspec.Struct]:
-        """Records ready to be encoded, by themselves or within others."""
+        """Records of a collection, ready to be encoded."""
         shape, values, control = self._listed, self._values, self._control
         if not extras and not self._linked:
             return [shape(*control(base_url, company, row), *values(row)) for row in rows]
@@ -236,34 +240,37 @@ class RecordWriter:
 
 
 _Source = int | Callable[[Row], Wire | None]
-"""Where a field's value comes from: the place in the row, or what makes it of the row."""
+"""The source of a field's value: an index of the row, or a function of the row."""
 
 
-def wire_form(held: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
-    """What makes the wire form of a stored value in a format; None when the two are the same."""
-    return held.to_ieee754_wire if form.ieee754 else held.to_wire
+def wire_form(edm_type: PrimitiveType, form: Format) -> Callable[[Stored], Wire] | None:
+    """The function from stored to wire form in a format; None if the two are the same."""
+    return edm_type.to_ieee754_wire if form.ieee754 else edm_type.to_wire
 
 
 def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tuple[str, _Source]]:
     entity_type = entity_set.type
-    names = entity_type.by_name if shape.names is None else shape.names
-    held = [(name, entity_type.by_name[name].type, entity_type.column_of[name]) for name in names]
-    behind = len(entity_type.properties) + 1
-    held += [(each.name, each.type, behind + each.place) for each in shape.derived]
+    by_name, column_of = entity_type.by_name, entity_type.column_of
+    names = by_name if shape.names is None else shape.names
+    columns = [(name, by_name[name].type, column_of[name]) for name in names]
+    computed = len(by_name) + 1
+    columns += [(each.name, each.type, computed + each.index) for each in shape.derived]
     fields: list[tuple[str, _Source]] = []
-    for name, held_type, at in held:
-        if form.level == FULL and held_type.edm_name not in SELF_EVIDENT:
-            fields.append((f"{name}@odata.type", _constant(f"#{held_type.edm_name[4:]}")))
-        fields.append((name, _source(at, wire_form(held_type, form), may_be_null=at >= behind)))
+    for name, edm_type, column in columns:
+        if form.level == FULL and edm_type.edm_name not in SELF_EVIDENT:
+            fields.append((f"{name}@odata.type", _constant(f"#{edm_type.edm_name[4:]}")))
+        fields.append(
+            (name, _source(column, wire_form(edm_type, form), may_be_null=column >= computed))
+        )
     return fields
 
 
-def _source(at: int, to_wire: Callable[[Stored], Wire] | None, *, may_be_null: bool) -> _Source:
+def _source(column: int, to_wire: Callable[[Stored], Wire] | None, *, may_be_null: bool) -> _Source:
     if to_wire is None:
-        return at
+        return column
     if may_be_null:
-        return lambda row: None if row[at] is None else to_wire(row[at])
-    return lambda row: to_wire(row[at])
+        return lambda row: None if row[column] is None else to_wire(row[column])
+    return lambda row: to_wire(row[column])
 
 
 def _constant(text: str) -> Callable[[Row], Wire]:
@@ -281,7 +288,7 @@ def _nested_names(nested: Nested) -> Iterator[str]:
 
 
 def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
-    """A struct whose fields have these names on the wire."""
+    """A struct whose fields have these names in JSON."""
     fields = [f"field_{number}" for number in range(len(names))]
     return msgspec.defstruct(
         f"{name}_record", fields, rename=dict(zip(fields, names, strict=True)), gc=False
@@ -289,22 +296,26 @@ def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
 
 
 def reference_body(base_url: str, link: str) -> bytes:
-    """The address of a record as JSON (OData JSON Format 4.01, section 14)."""
+    """A reference to the record at `link` (OData JSON Format 4.01, section 14)."""
     return _encode({"@odata.context": f"{base_url}/$metadata#$ref", "@odata.id": link})
 
 
-def property_body(base_url: str, link: str, held: Property, stored: Stored, form: Format) -> bytes:
-    """A property as JSON (OData JSON Format 4.01, section 11), of the record at a link."""
-    to_wire = wire_form(held.type, form)
+def property_body(
+    base_url: str, link: str, declared: Property, stored: Stored, form: Format
+) -> bytes:
+    """A property of the record at `link` (OData JSON Format 4.01, section 11)."""
+    to_wire = wire_form(declared.type, form)
     wire = stored if to_wire is None else to_wire(stored)
     if form.level == NONE:
         return _encode({"value": wire})
     path = link.removeprefix(base_url).lstrip("/")
-    return _encode({"@odata.context": f"{base_url}/$metadata#{path}/{held.name}", "value": wire})
+    return _encode(
+        {"@odata.context": f"{base_url}/$metadata#{path}/{declared.name}", "value": wire}
+    )
 
 
 def set_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:
-    """The URL of a set: under its company, or at the root."""
+    """The URL of a set."""
     if company is None:
         return f"{base_url}/{entity_set.name}"
     return f"{base_url}/companies({company.id})/{entity_set.name}"

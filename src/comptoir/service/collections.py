@@ -15,9 +15,9 @@ from comptoir.response.collections import PageWriter
 from comptoir.response.records import ADDRESS
 from comptoir.response.response import Header, Pieces, Response
 from comptoir.service.context import (
-    COLLECTING,
-    COUNTING,
-    REFERRING,
+    COLLECTION_OPTIONS,
+    COUNT_OPTIONS,
+    REFERENCE_OPTIONS,
     Context,
     Runtime,
     allow_options,
@@ -44,7 +44,7 @@ class Collections:
     async def references(self, context: Context) -> Response:
         """A page of the addresses of the records that the query options select."""
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(context.options, REFERRING, "references")
+        allow_options(context.options, REFERENCE_OPTIONS, "references")
         records = record_writer(context.entity_set, context.records.form, ADDRESS)
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
@@ -56,7 +56,7 @@ class Collections:
         """
         require(context.request.principal, Scope.RECORDS_READ)
         options = context.options
-        allow_options(options, COUNTING, "a count")
+        allow_options(options, COUNT_OPTIONS, "a count")
         bounds = await self._bounds(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         plan = bind_count(binding, options, bounds)
@@ -79,7 +79,7 @@ class Collections:
     async def page(self, context: Context, bounds: Bounds) -> Response:
         """A page of the set's records within bounds, or of the result of `$apply` on them."""
         request, settings, options = context.request, self._runtime.settings, context.options
-        allow_options(options, COLLECTING, "a collection")
+        allow_options(options, COLLECTION_OPTIONS, "a collection")
         wished = preferences(request.headers)
         page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:

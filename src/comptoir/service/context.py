@@ -15,7 +15,7 @@ from comptoir.plan.expressions.binding_context import AliasTexts, BindingContext
 from comptoir.plan.read import Computed, PagePlan, RecordPlan, Row, Within
 from comptoir.plan.target import RecordAddress, RecordPath, Target, record_not_found
 from comptoir.refusals import inapplicable, unsupported
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
@@ -24,7 +24,7 @@ from comptoir.store.store import Patience, Reads, Store
 
 T = TypeVar("T")
 
-READING = frozenset({"GET", "HEAD"})
+READ_METHODS = frozenset({"GET", "HEAD"})
 
 
 class Request(msgspec.Struct):
@@ -79,7 +79,7 @@ class Runtime:
         """
         if access is None:
             return self.store
-        reads = method in READING
+        reads = method in READ_METHODS
         if access.intent == "readonly" and not reads:
             raise Refusal(
                 BAD_REQUEST,
@@ -185,15 +185,15 @@ class Context(msgspec.Struct):
 Verb = Callable[[Context], Awaitable[Response]]
 """Answers a request whose path and method are valid; raises `Refusal`."""
 
-FORMATTING = frozenset({"$format"})
+FORMAT_OPTIONS = frozenset({"$format"})
 """The query options of the service documents, a property and a reference."""
 
-COUNTING = frozenset(
+COUNT_OPTIONS = frozenset(
     {"$apply", "$expand", "$filter", "$orderby", "$search", "$select", "$skip", "$top"}
 )
 """The query options of a count, which depends on `$apply`, `$filter` and `$search` alone."""
 
-COLLECTING = frozenset(
+COLLECTION_OPTIONS = frozenset(
     {
         "$apply",
         "$compute",
@@ -212,10 +212,10 @@ COLLECTING = frozenset(
 )
 """The query options of a collection: all that the service supports."""
 
-REFERRING = COLLECTING - {"$apply", "$compute", "$expand", "$select"}
+REFERENCE_OPTIONS = COLLECTION_OPTIONS - {"$apply", "$compute", "$expand", "$select"}
 """The query options of a collection of references, which have no properties to select."""
 
-VIEWING = frozenset({"$compute", "$expand", "$format", "$select"})
+RECORD_OPTIONS = frozenset({"$compute", "$expand", "$format", "$select"})
 """The query options of a single record."""
 
 
@@ -225,7 +225,7 @@ def allow_options(options: QueryOptions, allowed: frozenset[str], resource: str)
     400, but 501 for options that no resource supports.
     """
     for name in options.given:
-        if name not in COLLECTING:
+        if name not in COLLECTION_OPTIONS:
             raise unsupported(f"The query option {name}", name)
         if name not in allowed:
             raise inapplicable(name, resource)

@@ -10,7 +10,7 @@ from comptoir.plan.apply import TRANSFORMATIONS, methods_of
 from comptoir.plan.expressions.calls import SUPPORTED
 from comptoir.request.headers import preferred_media_type, speaks_401
 from comptoir.response.response import Response
-from comptoir.service.context import FORMATTING, Context, Runtime, allow_options
+from comptoir.service.context import FORMAT_OPTIONS, Context, Runtime, allow_options
 
 
 def capabilities(settings: Settings) -> Capabilities:
@@ -35,14 +35,14 @@ class Descriptions:
 
     async def service(self, context: Context) -> Response:
         """The entity sets at a service root (OData Protocol 4.01, section 11.1.1)."""
-        allow_options(context.options, FORMATTING, context.target.resource)
+        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
         company_id, level = context.target.company_id, context.records.level
         body = service_document(self._model, self._base_url, company_id, level)
         return Response(200, context.headers(), body)
 
     async def metadata(self, context: Context) -> Response:
         """The model (OData Protocol 4.01, section 11.1.2), in XML unless JSON is preferred."""
-        allow_options(context.options, FORMATTING, context.target.resource)
+        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
         headers, option = context.request.headers, context.options.format
         reads_401 = speaks_401(headers)
         found = _supported(preferred_media_type(headers, MEDIA_TYPES, option), option, reads_401)

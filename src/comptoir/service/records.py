@@ -9,7 +9,7 @@ from comptoir.request.options import NO_OPTIONS
 from comptoir.response.records import property_body, reference_body
 from comptoir.response.response import Header, Response
 from comptoir.service.collections import Collections
-from comptoir.service.context import FORMATTING, VIEWING, Context, Runtime, allow_options
+from comptoir.service.context import FORMAT_OPTIONS, RECORD_OPTIONS, Context, Runtime, allow_options
 from comptoir.service.views import Views
 
 _VERSION: Header = (b"odata-version", b"4.0")
@@ -36,7 +36,7 @@ class Records:
 
     async def _viewed(self, context: Context) -> Response:
         """The record with `$select`, `$compute` and `$expand`."""
-        allow_options(context.options, VIEWING, context.target.resource)
+        allow_options(context.options, RECORD_OPTIONS, context.target.resource)
         computed = computed_now(self._views.computed(context))
         view = self._views.of(context, computed)
         found = await _found(context, computed)
@@ -61,7 +61,7 @@ class Records:
     async def reference(self, context: Context) -> Response:
         """The address of the record (OData JSON Format 4.01, section 14)."""
         require(context.request.principal, Scope.RECORDS_READ)
-        allow_options(context.options, FORMATTING, context.target.resource)
+        allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
         row = await context.row()
         if row is None:
             return _nothing()
@@ -79,7 +79,7 @@ class Records:
     async def _property(self, context: Context, *, raw: bool) -> Response:
         require(context.request.principal, Scope.RECORDS_READ)
         resource, declared = context.target.resource, context.target.property
-        allow_options(context.options, frozenset() if raw else FORMATTING, resource)
+        allow_options(context.options, frozenset() if raw else FORMAT_OPTIONS, resource)
         found = await _found(context)
         if isinstance(found, Response):
             return found

@@ -17,7 +17,7 @@ from comptoir.request.options import QueryOptions, parse_options
 from comptoir.request.path import Segment, parse_path
 from comptoir.response.response import Response
 from comptoir.service.collections import Collections
-from comptoir.service.context import READING, Context, Request, Runtime, Verb, record_writer
+from comptoir.service.context import READ_METHODS, Context, Request, Runtime, Verb, record_writer
 from comptoir.service.descriptions import Descriptions
 from comptoir.service.records import Records
 from comptoir.service.writes import AtomicGroup, Writes
@@ -89,7 +89,7 @@ class Service:
         company_id = company_id_of(segments)
         access, company = request.access, None
         if company_id is not None:
-            may_lag = access is not None and access.may_lag and request.method in READING
+            may_lag = access is not None and access.may_lag and request.method in READ_METHODS
             company = await self.company(request.principal, company_id, may_lag=may_lag)
             if access is not None and not access.is_of(company.incarnation):
                 # the company may have been renewed since it was looked up

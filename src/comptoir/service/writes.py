@@ -36,7 +36,7 @@ from comptoir.request.repeatability import (
 )
 from comptoir.response.records import opaque_tag
 from comptoir.response.response import Header, Response
-from comptoir.service.context import VIEWING, Context, Request, Runtime, allow_options
+from comptoir.service.context import RECORD_OPTIONS, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
 from comptoir.store.store import Store
 from comptoir.store.writes import Written
@@ -83,7 +83,7 @@ class Writes:
         require(context.request.principal, Scope.RECORDS_WRITE)
         options, method = context.options, context.request.method
         if options is not NO_OPTIONS:
-            allowed = frozenset[str]() if method == "DELETE" else VIEWING
+            allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
             if options.expand is not None and allowed:
                 raise unsupported(
                     f"$expand in {_NAMES[method]}",

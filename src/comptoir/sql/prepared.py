@@ -1,4 +1,4 @@
-"""Statements compiled to text once, with the order in which the driver wants the values."""
+"""Statements compiled to text once, with the order in which the driver binds their values."""
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -24,26 +24,26 @@ from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import Slot
 from comptoir.plan.read import Row
 
-SHAPES_KEPT = 2_000
-"""How many compiled statements of a sort are kept; past that the oldest is dropped."""
+SHAPES_CACHED = 2_000
+"""The most statements in a cache; the oldest is dropped first."""
 
-CHARACTERS_KEPT = 4_000_000
-"""How much text the kept statements of a sort have: what a long one stands for is large too."""
+CHARACTERS_CACHED = 4_000_000
+"""The most characters of the statements in a cache; their shapes take memory in proportion."""
 
 Shape = TypeVar("Shape")
 
 _SLOT = "slot_"
-_keeping = Lock()
+_cache_lock = Lock()
 
 
 Value = Stored | Sequence[Stored | None] | None
-"""What is bound to a place: a value, or an array of values where the database takes one."""
+"""A bound value, or an array of values on databases with arrays."""
 
 
 class Query(msgspec.Struct, frozen=True, gc=False):
-    """A statement and the values for its places: what a session runs.
+    """A statement with its bound values.
 
-    A `costly` one may spend long on a single record.
+    A `costly` statement may take long for a single record.
     """
 
     text: str
@@ -51,19 +51,19 @@ class Query(msgspec.Struct, frozen=True, gc=False):
     costly: bool = False
 
 
-class Copying(msgspec.Struct, frozen=True):
-    """Many rows can be streamed into a table: its name, and the column of each of their values."""
+class BulkCopy(msgspec.Struct, frozen=True):
+    """An insert that can stream many rows into a table; `columns` are those of a row's values."""
 
     table: str
     columns: tuple[str, ...]
 
 
-class Staging(msgspec.Struct, frozen=True):
-    """A statement that does for many rows at once what another does for one: it takes arrays.
+class BulkQuery(msgspec.Struct, frozen=True):
+    """A statement that does for many rows, as arrays, what another does for one row.
 
-    `sources` says which of a row's values goes to each place. At the place `shared` is a value that
-    all rows have, and at every other one an array of the values of all rows; at `key` are those by
-    which each row of values finds what it is for. `conversions` are those of some of the arrays.
+    `sources` has, for each bind parameter, the position of its value in a row. The parameter at
+    `shared` is one value that all rows have, every other is an array of the values of all rows. The
+    parameter at `key` has the keys of the records to change. `conversions` apply to the arrays.
     """
 
     text: str
@@ -72,13 +72,13 @@ class Staging(msgspec.Struct, frozen=True):
     key: int
     conversions: "tuple[tuple[int, Convert], ...]" = ()
 
-    def takes(self, rows: Sequence[Sequence[Value]]) -> bool:
-        """Whether no two of the rows are for the same: which of them came last would be lost."""
+    def accepts(self, rows: Sequence[Sequence[Value]]) -> bool:
+        """Whether the keys of the rows differ: among equal ones, the last row might not win."""
         source = self.sources[self.key]
         return len({row[source] for row in rows}) == len(rows)
 
     def query(self, rows: Sequence[Sequence[Value]]) -> Query:
-        """The statement with some rows of values."""
+        """Bind the values of some rows."""
         columns = list(zip(*rows, strict=True))
         values: list[Value] = [columns[source] for source in self.sources]
         values[self.shared] = rows[0][self.sources[self.shared]]
@@ -88,59 +88,59 @@ class Staging(msgspec.Struct, frozen=True):
 
 
 Convert = Callable[[Value], Value]
-"""Says a value in the database's own terms, such as a pattern in its dialect of patterns."""
+"""Converts a value for the database, such as a pattern to its own syntax."""
 
 
 class Prepared(msgspec.Struct, frozen=True, gc=False):
-    """A statement's text and, for each place in it, the number of the value that goes there.
+    """A statement's text and, for each bind parameter, the position of its value.
 
-    `conversions` are those of the values at some of the places. `together` is another way to run it
-    with many rows of values.
+    `conversions` apply to some of the parameters. `bulk` is a faster way to run the statement with
+    many rows of values.
     """
 
     text: str
-    places: tuple[int, ...]
+    order: tuple[int, ...]
     costly: bool = False
     conversions: tuple[tuple[int, Convert], ...] = ()
-    together: Copying | Staging | None = None
+    bulk: BulkCopy | BulkQuery | None = None
 
     def bind(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """Put a request's values in the order of the statement's places."""
-        bound = [values[place] for place in self.places]
+        """Put values into the order of the bind parameters."""
+        bound = [values[position] for position in self.order]
         for at, convert in self.conversions:
             bound[at] = convert(bound[at])
         return tuple(bound)
 
     def query(self, *values: Value) -> Query:
-        """The statement with a request's values."""
+        """Bind values."""
         return Query(self.text, self.bind(values), self.costly)
 
     def many(self, rows: Iterable[Sequence[Stored]]) -> "ManyQueries":
-        """The statement with many rows of values, all of one company."""
-        return ManyQueries(self.text, [self.bind(row) for row in rows], self.together)
+        """Bind many rows of values, all of one company."""
+        return ManyQueries(self.text, [self.bind(row) for row in rows], self.bulk)
 
     def many_columns(self, columns: Sequence[Iterable[Stored]]) -> "ManyQueries":
-        """The statement with many rows of values, by column; none of them is converted."""
-        ordered = [columns[place] for place in self.places]
-        return ManyQueries(self.text, list(zip(*ordered, strict=True)), self.together)
+        """Bind many rows of values, given by column; conversions do not apply."""
+        ordered = [columns[position] for position in self.order]
+        return ManyQueries(self.text, list(zip(*ordered, strict=True)), self.bulk)
 
 
 class ManyQueries(msgspec.Struct, frozen=True):
-    """One statement for some rows of values, of one company; it returns no rows.
+    """A statement without result that runs once for each of some rows of values.
 
-    `together` is a way to run it with all of them at once, for databases that can.
+    All rows are of one company. `bulk` is a faster way to run it with many rows.
     """
 
     text: str
     rows: Sequence[Sequence[Value]]
-    together: Copying | Staging | None = None
+    bulk: BulkCopy | BulkQuery | None = None
 
 
 Statement = Query | ManyQueries
 
 T = TypeVar("T")
 Steps = Generator[Statement, list[Row], T]
-"""Yields statements, receives the rows of each, and returns a result; a session drives it."""
+"""Yields statements, receives the rows of each, and returns a result."""
 
 
 CODE_POINTS = "C"
@@ -151,12 +151,12 @@ _WHOLE = BigInteger()
 
 
 def slot(number: int) -> BindParameter[str | int]:
-    """The place of the value with a number, whose type follows from what it is compared with."""
+    """The bind parameter of a numbered value; its type follows from the other operand."""
     return bindparam(f"{_SLOT}{number}", required=True)
 
 
 def slot_of(node: Slot, first: int = 0) -> BindParameter[str | int]:
-    """The place of a value of an expression whose slots begin at `first`."""
+    """The bind parameter of a value of an expression whose slots begin at `first`."""
     name = f"{_SLOT}{first + node.number}"
     if node.whole:
         return bindparam(name, type_=_WHOLE, required=True)
@@ -170,51 +170,51 @@ class _Converted(Text):
 
 
 def converted(name: str, convert: Convert) -> BindParameter[str]:
-    """The place of the value with a name, which is converted to a text when it is bound."""
+    """The bind parameter of a named value that is converted to text when it is bound."""
     return bindparam(name, type_=_Converted(convert), required=True)
 
 
 PREFIX = "comptoir_"
-"""What the names of registered functions begin with."""
+"""The prefix of the names of registered functions."""
 
 COSTLY = (f"{PREFIX}matchespattern(",)
-"""Registered functions that may spend long on a record."""
+"""Registered functions that may take long for a single record."""
 
 MOST_CALLS = 50
-"""Functions of texts and numbers that a statement has which does not spend long on a record."""
+"""The most calls of functions of texts and numbers in a statement that is not costly."""
 
 _CALL = re.compile(rf"{PREFIX}\w+\(|\b(?:instr|substr|length)\(|\|\|", re.ASCII)
 
 
 def constant(number: int) -> ColumnElement[int]:
-    """A number that belongs to the statement itself, and is no value of the request."""
+    """A number as part of the statement's text, never one from a request."""
     return literal_column(str(number), Integer)
 
 
 def constant_text(text: str) -> ColumnElement[str]:
-    """A text that belongs to the statement itself, and is no value of the request."""
+    """A text as part of the statement's text, never one from a request."""
     quoted = text.replace("'", "''")
     return literal_column(f"'{quoted}'", Text)
 
 
 BLANK = constant_text("")
-"""The empty text, as part of a statement itself."""
+"""The empty text, as part of the statement's text."""
 
 
 def named(name: str) -> BindParameter[str | int]:
-    """The place of a value with a name, whose type follows from what it is compared with."""
+    """The bind parameter of a named value; its type follows from the other operand."""
     return bindparam(name, required=True)
 
 
 def whole(name: str) -> BindParameter[int]:
-    """The place of a whole number with a name."""
+    """The bind parameter of a named whole number."""
     return bindparam(name, type_=_WHOLE, required=True)
 
 
 def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = ()) -> Prepared:
     """Compile a statement for a dialect.
 
-    The values to bind are those of `names`, in that order, then those of the numbered slots.
+    The values to bind are those of `names` in this order, then those of the numbered slots.
     """
     compiled = statement.compile(dialect=dialect)
     numbers = {name: number for number, name in enumerate(names)}
@@ -232,24 +232,24 @@ def prepare(statement: ClauseElement, dialect: Dialect, names: Sequence[str] = (
 
 
 def prepare_insert(table: Table, names: Sequence[str], dialect: Dialect) -> Prepared:
-    """Compile what adds a row to a table; the values to bind are those of the columns `names`."""
+    """Compile an insert of a row; the values to bind are those of the columns `names`."""
     binds = [f"set_{name}" for name in names]
     values = {name: named(bind) for name, bind in zip(names, binds, strict=True)}
     prepared = prepare(insert(table).values(values), dialect, binds)
-    columns = tuple([names[place] for place in prepared.places])
-    return msgspec.structs.replace(prepared, together=Copying(table.name, columns))
+    columns = tuple([names[position] for position in prepared.order])
+    return msgspec.structs.replace(prepared, bulk=BulkCopy(table.name, columns))
 
 
 def _conversions(compiled: Compiled, order: Sequence[str]) -> Iterator[tuple[int, Convert]]:
     binds: Mapping[str, BindParameter[str]] = compiled.binds  # type: ignore[attr-defined]
     for at, name in enumerate(order):
-        kind = binds[name].type
-        if isinstance(kind, _Converted):
-            yield at, kind.convert
+        bind_type = binds[name].type
+        if isinstance(bind_type, _Converted):
+            yield at, bind_type.convert
 
 
-class Kept(dict[Shape, Prepared]):
-    """Statements by their shapes: each is built when it is first asked for."""
+class StatementCache(dict[Shape, Prepared]):
+    """Statements by their shapes, each built at its first use."""
 
     def __init__(self, build: Callable[[Shape], Prepared]) -> None:
         super().__init__()
@@ -258,10 +258,10 @@ class Kept(dict[Shape, Prepared]):
 
     def __missing__(self, shape: Shape) -> Prepared:
         prepared = self._build(shape)
-        # the event loop and the writer keep statements, and one of them at a time makes room
-        with _keeping:
+        # the event loop and the writer's thread both add statements
+        with _cache_lock:
             self._characters += len(prepared.text)
             self[shape] = prepared
-            while len(self) > SHAPES_KEPT or self._characters > CHARACTERS_KEPT:
+            while len(self) > SHAPES_CACHED or self._characters > CHARACTERS_CACHED:
                 self._characters -= len(self.pop(next(iter(self))).text)
         return prepared

@@ -46,9 +46,9 @@ from comptoir.sql.dialects import Dialect
 from comptoir.sql.expressions import COMPANY, Expressions
 from comptoir.sql.prepared import (
     BLANK,
-    Kept,
     Prepared,
     Query,
+    StatementCache,
     constant,
     named,
     prepare,
@@ -82,10 +82,10 @@ class ReadStatements:
         self._tables = tables
         self._dialect = dialect
         self._records = {each: self._build_record(each) for each in model.sets}
-        self._pages = Kept(self._build_page)
-        self._counts = Kept(self._build_count)
-        self._related = Kept(self._build_related)
-        self._related_counts = Kept(self._build_related_counts)
+        self._pages = StatementCache(self._build_page)
+        self._counts = StatementCache(self._build_count)
+        self._related = StatementCache(self._build_related)
+        self._related_counts = StatementCache(self._build_related_counts)
 
     def record(self, plan: RecordPlan) -> Query:
         """The statement that reads one record: no row, or one."""

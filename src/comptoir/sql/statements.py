@@ -3,10 +3,10 @@
 from functools import cache, cached_property
 
 from comptoir.edm.model import Model
-from comptoir.sql.copying import CopyStatements
+from comptoir.sql.company_rows import CompanyRowStatements
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.reads import ReadStatements
-from comptoir.sql.service_tables import ServiceStatements
+from comptoir.sql.service_statements import ServiceStatements
 from comptoir.sql.tables import build_tables
 from comptoir.sql.text_index import TextIndexStatements
 from comptoir.sql.writes import WriteStatements
@@ -15,8 +15,7 @@ from comptoir.sql.writes import WriteStatements
 class Statements:
     """The statements that a store sends to its database.
 
-    What a service reads with is compiled at once, the rest when it is first used: a service that
-    is only read from does not compile writes, nor one without searches their text index.
+    Those that every service needs are compiled at once, the others at their first use.
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
@@ -28,18 +27,18 @@ class Statements:
 
     @cached_property
     def writes(self) -> WriteStatements:
-        """What changes records."""
+        """Statements that write records."""
         return WriteStatements(self._model, self.tables, self._dialect)
 
     @cached_property
     def index(self) -> TextIndexStatements:
-        """What keeps the text index up to date."""
+        """Statements that update the text index."""
         return TextIndexStatements(self._model, self.tables, self._dialect)
 
     @cached_property
-    def copying(self) -> CopyStatements:
-        """What copies companies."""
-        return CopyStatements(self._model, self.tables, self._dialect.compiler)
+    def company_rows(self) -> CompanyRowStatements:
+        """Statements that copy and delete companies."""
+        return CompanyRowStatements(self._model, self.tables, self._dialect.compiler)
 
 
 @cache

@@ -1,6 +1,6 @@
-"""The model as tables: one per stored set, and the tables that the service keeps for itself.
+"""The tables: one for each stored entity set, and those of the service itself.
 
-Every primary key begins with the company: it is the unit of isolation, sharding and backup.
+Every primary key begins with the company, the unit of isolation, distribution and backup.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ VERSION = "record_version"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Records:
-    """Where a set's records lie: the table and, for each property in order, its column."""
+    """The table of an entity set, and the column of each property in order."""
 
     table: Table
     columns: Mapping[str, Column[str | int]]
@@ -35,11 +35,11 @@ class Records:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tables:
-    """All tables: the records of every set, and those that the service keeps for itself.
+    """All tables: the records of every entity set, and those of the service itself.
 
-    `changes` is the change log, `loads` how far loads have come, `repeats` the writes that are
-    known when they are sent again, `copies` the companies that are being copied from elsewhere,
-    `search_marks` and `search_documents` what searches stand on.
+    `changes` is the change log, `loads` the progress of loads, `repeats` the outcomes of repeatable
+    writes, `copies` the progress of copies and deletions of companies. `search_marks` and
+    `search_documents` are the text index.
     """
 
     metadata: MetaData
@@ -53,7 +53,7 @@ class Tables:
     search_documents: Table
 
     def names_of_unique(self, name: str) -> list[str]:
-        """The columns of a constraint or an index that is unique; none when there is none."""
+        """The columns of a unique constraint or index, empty if the name is unknown."""
         for table in self.metadata.tables.values():
             if table.primary_key.name == name:
                 return [column.name for column in table.primary_key.columns]
@@ -92,11 +92,11 @@ def build_tables(model: Model) -> Tables:
 
 
 def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
-    kind = entity_set.type
-    columns = {each.name: _column(each) for each in kind.properties}
+    entity_type = entity_set.type
+    columns = {each.name: _column(each) for each in entity_type.properties}
     version = Column(VERSION, BigInteger, nullable=False)
     if not entity_set.per_company:
-        columns[kind.key] = Column(COMPANY_ID, company_key(), nullable=False)
+        columns[entity_type.key] = Column(COMPANY_ID, company_key(), nullable=False)
         table = Table(
             entity_set.name,
             metadata,
@@ -115,9 +115,9 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
         company,
         version,
         *columns.values(),
-        PrimaryKeyConstraint(COMPANY_ID, kind.key, name=f"pk_{entity_set.name}"),
+        PrimaryKeyConstraint(COMPANY_ID, entity_type.key, name=f"pk_{entity_set.name}"),
     )
-    for number, rule in enumerate(kind.unique):
+    for number, rule in enumerate(entity_type.unique):
         condition = columns[rule.properties[0]] != "" if rule.blank_is_free else None
         Index(
             f"ux_{entity_set.name}_{number}",
@@ -126,30 +126,30 @@ def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
             unique=True,
             sqlite_where=condition,
         )
-    for number, names in enumerate(kind.indexes):
+    for number, names in enumerate(entity_type.indexes):
         # the key at the end lets a page be read in key order without sorting
         Index(
             f"ix_{entity_set.name}_{number}",
             company,
             *(columns[name] for name in names),
-            columns[kind.key],
+            columns[entity_type.key],
         )
     return Records(table, columns)
 
 
-def _column(held: Property) -> Column[str | int]:
-    return Column(held.name, _column_type(held), nullable=False)
+def _column(each: Property) -> Column[str | int]:
+    return Column(each.name, _column_type(each), nullable=False)
 
 
-def _column_type(held: Property) -> TypeEngine[str | int]:
-    kind: TypeEngine[str] | TypeEngine[int]
-    if isinstance(held.type, Int32 | Boolean):
-        kind = whole()
-    elif isinstance(held.type, DecimalNumber):
-        kind = BigInteger()
+def _column_type(each: Property) -> TypeEngine[str | int]:
+    column_type: TypeEngine[str] | TypeEngine[int]
+    if isinstance(each.type, Int32 | Boolean):
+        column_type = whole()
+    elif isinstance(each.type, DecimalNumber):
+        column_type = BigInteger()
     else:
-        kind = text()
-    return kind  # type: ignore[return-value]
+        column_type = text()
+    return column_type  # type: ignore[return-value]
 
 
 def _changes(metadata: MetaData) -> Table:
@@ -198,10 +198,10 @@ def _repeats(metadata: MetaData) -> Table:
 
 
 def _copies(metadata: MetaData) -> Table:
-    """The companies that are not copied whole yet, and so are not among the companies.
+    """The companies whose copy or deletion is unfinished; `companies` does not have them.
 
-    `incarnation` is that of the source, `number` the change behind which it is to be followed;
-    `holder` is the copy that is under way.
+    `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
+    copy is complete, and `holder` the command that runs it.
     """
     return Table(
         "copies",
@@ -217,7 +217,7 @@ def _copies(metadata: MetaData) -> Table:
 def _search_marks(metadata: MetaData) -> Table:
     """For each searched set, the change up to which its documents are complete.
 
-    `layout` says what their text was made of, `scope` which numbers are theirs.
+    `layout` is a digest of how their texts are built, `scope` the range of their numbers.
     """
     return Table(
         "search_marks",
@@ -232,7 +232,7 @@ def _search_marks(metadata: MetaData) -> Table:
 
 
 def _search_documents(metadata: MetaData) -> Table:
-    """The folded text of records, by a number that the index over it knows them by."""
+    """The folded texts of records, by their numbers in the database's own text index."""
     documents = Table(
         "search_documents",
         metadata,

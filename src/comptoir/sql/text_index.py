@@ -145,10 +145,10 @@ class _Search:
         made = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
         return select(made.c.key).where(_holds(sought, made.c.folded, self._contains))
 
-    def _mark(self, held: ColumnElement[int]) -> ScalarSelect[int]:
+    def _mark(self, column: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
         return (
-            select(held)
+            select(column)
             .where(
                 marks.c[COMPANY_ID] == named("company"),
                 marks.c.entity_set == constant_text(self._set.name),
@@ -166,8 +166,8 @@ def _holds(
     sought: BoundSearch, text: ColumnElement[str], contains: Contains
 ) -> ColumnElement[bool]:
     if isinstance(sought, ContainsTerm):
-        held = contains(text, sought.term)
-        return not_(held) if sought.negated else held
+        contained = contains(text, sought.term)
+        return not_(contained) if sought.negated else contained
     join = and_ if sought.operator == "and" else or_
     return join(*[_holds(each, text, contains) for each in sought.operands])
 
@@ -210,7 +210,7 @@ class TextIndexStatements:
         self.add_mark = self._add_mark()
         """Add the mark of a set, with a scope of its own: company, set, layout, scope."""
 
-        self.keep_mark = self._keep_mark()
+        self.move_mark = self._keep_mark()
         """Move a mark: company, set, layout, number."""
 
         self.window = self._window()
@@ -231,7 +231,7 @@ class TextIndexStatements:
         self.documents = dialect.index
         """The index over the documents."""
 
-    def _prepared(self, statement: ClauseElement, *names: str) -> Prepared:
+    def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
 
     def _of_set(self) -> list[ColumnElement[bool]]:
@@ -241,7 +241,7 @@ class TextIndexStatements:
     def _mark(self) -> Prepared:
         marks = self._tables.search_marks.c
         statement = select(marks.layout, marks.number, marks.scope).where(*self._of_set())
-        return self._prepared(statement, "company", "set")
+        return self._prepare(statement, "company", "set")
 
     def _lag(self) -> Prepared:
         companies, marks = self._tables.companies, self._tables.search_marks.c
@@ -249,14 +249,14 @@ class TextIndexStatements:
         statement = select(
             companies.c.change_number - func.coalesce(mark.scalar_subquery(), constant(0))
         ).where(companies.c[COMPANY_ID] == named("company"))
-        return self._prepared(statement, "company", "set", "layout")
+        return self._prepare(statement, "company", "set", "layout")
 
     def _free_scope(self) -> Prepared:
         marks = self._tables.search_marks.c
         statement = select(func.coalesce(func.max(marks.scope), constant(0)) + constant(1))
         if not self._spans_companies:
             statement = statement.where(marks[COMPANY_ID] == named("company"))
-        return self._prepared(statement, "company")
+        return self._prepare(statement, "company")
 
     def _add_mark(self) -> Prepared:
         statement = insert(self._tables.search_marks).values(
@@ -268,7 +268,7 @@ class TextIndexStatements:
                 "scope": named("set_scope"),
             }
         )
-        return self._prepared(statement, "company", "set", "set_layout", "set_scope")
+        return self._prepare(statement, "company", "set", "set_layout", "set_scope")
 
     def _keep_mark(self) -> Prepared:
         statement = (
@@ -276,7 +276,7 @@ class TextIndexStatements:
             .where(*self._of_set())
             .values(layout=named("set_layout"), number=named("set_number"))
         )
-        return self._prepared(statement, "company", "set", "set_layout", "set_number")
+        return self._prepare(statement, "company", "set", "set_layout", "set_number")
 
     def _changed(self) -> Select[tuple[str]]:
         changes = self._tables.changes.c
@@ -296,7 +296,7 @@ class TextIndexStatements:
             .limit(whole("limit"))
             .offset(constant(0))
         )
-        return self._prepared(statement, "company", "changed_set", "since", "through", "limit")
+        return self._prepare(statement, "company", "changed_set", "since", "through", "limit")
 
     def _stale(self) -> Prepared:
         documents = self._tables.search_documents.c
@@ -305,7 +305,7 @@ class TextIndexStatements:
             documents.entity_set == named("set"),
             documents.record.in_(self._changed()),
         )
-        return self._prepared(statement, "company", "set", "changed_set", "since", "through")
+        return self._prepare(statement, "company", "set", "changed_set", "since", "through")
 
     def _drop_document(self) -> Prepared:
         documents = self._tables.search_documents
@@ -313,7 +313,7 @@ class TextIndexStatements:
             documents.c[COMPANY_ID] == named("company"),
             documents.c.document == named("document"),
         )
-        return self._prepared(statement, "company", "document")
+        return self._prepare(statement, "company", "document")
 
     def _texts(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
         records = self._tables.records[entity_set.name]
@@ -324,7 +324,7 @@ class TextIndexStatements:
             key.in_(self._changed().with_only_columns(spelled)),
             records.table.c[VERSION] <= named("through"),
         )
-        return self._prepared(statement, "company", "changed_set", "since", "through")
+        return self._prepare(statement, "company", "changed_set", "since", "through")
 
     def _last_document(self) -> Prepared:
         documents = self._tables.search_documents.c
@@ -334,7 +334,7 @@ class TextIndexStatements:
             documents.document >= first,
             documents.document < first + constant(SCOPE_SIZE),
         )
-        return self._prepared(statement, "company", "scope")
+        return self._prepare(statement, "company", "scope")
 
     def _add_document(self) -> Prepared:
         documents = self._tables.search_documents

@@ -1,4 +1,4 @@
-"""Statements that write records, keep the change log, and look up what a write decides on."""
+"""Statements that write records, and that look up the records a write depends on."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,9 @@ from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.prepared import (
     BLANK,
-    Kept,
     Prepared,
     Query,
+    StatementCache,
     Steps,
     constant,
     named,
@@ -28,9 +28,9 @@ KeysShape = tuple[EntitySet, tuple[str, ...], int]
 
 
 class WriteStatements:
-    """Builds and keeps the statements of a model's writes.
+    """The statements of a model's writes, built at their first use.
 
-    Each method's docstring gives the values to bind, in order.
+    Each method's docstring ends with the values to bind, in order.
     """
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
@@ -39,18 +39,18 @@ class WriteStatements:
         self._bulk = dialect.bulk
         self._inserts = {each: self._build_insert(each) for each in model.stored}
         self._deletes = {each: self._build_delete(each) for each in model.stored}
-        self._updates = Kept(self._build_update)
-        self._duplicates = Kept(self._build_duplicate)
-        self._followed = Kept(self._build_followed)
-        self._highest = Kept(self._build_highest)
-        self._matches = Kept(self._build_matches)
+        self._updates = StatementCache(self._build_update)
+        self._duplicates = StatementCache(self._build_duplicate)
+        self._followed = StatementCache(self._build_followed)
+        self._highest = StatementCache(self._build_highest)
+        self._matches = StatementCache(self._build_matches)
 
     def insert(self, entity_set: EntitySet) -> Prepared:
         """Insert a record: company, version, then the properties in order."""
         return self._inserts[entity_set]
 
     def update(self, entity_set: EntitySet, names: tuple[str, ...]) -> Prepared:
-        """Change some properties: company, key, version, then the properties in order."""
+        """Update properties of a record: company, key, version, then the properties in order."""
         return self._updates[(entity_set, names)]
 
     def delete(self, entity_set: EntitySet) -> Prepared:
@@ -142,7 +142,7 @@ class WriteStatements:
             .offset(constant(0))
         )
         if rule.blank_is_free:
-            # the rule's index is partial, and only a statement that says so may use it
+            # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(records.columns[rule.properties[0]] != BLANK)
         bound = ["company", "key", *(f"is_{name}" for name in rule.properties)]
         return prepare(statement, self._dialect, bound)
@@ -181,7 +181,7 @@ class WriteStatements:
         given = [records.table.c[VERSION], *records.columns.values()]
         besides: list[ColumnElement[bool]] = []
         if any(rule.blank_is_free for rule in entity_set.type.unique if rule.properties == names):
-            # the rule's index is partial, and only a statement that says so may use it
+            # the rule's index is partial, and serves only statements with this condition
             besides.append(columns[0] != BLANK)
         column_names = [column.name for column in columns]
         return self._bulk.lookup(records.table, given, column_names, besides, rows)

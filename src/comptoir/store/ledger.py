@@ -18,7 +18,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import COMPANY_NOT_FOUND, DATABASE_OLDER, Refusal
 from comptoir.plan.read import Row
 from comptoir.sql.prepared import Statement
-from comptoir.sql.service_tables import ServiceStatements
+from comptoir.sql.service_statements import ServiceStatements
 from comptoir.store.watermarks import Watermarks
 
 CREATE, UPDATE, DELETE = "create", "update", "delete"
@@ -226,4 +226,4 @@ class Ledger:
         if not self._changes:
             return
         yield statements.add_change.many(self._changes)
-        yield statements.keep_ledger.query(self.company_id, self._number, self._at)
+        yield statements.store_ledger.query(self.company_id, self._number, self._at)

@@ -370,7 +370,7 @@ def characters(rows: Iterable[Row]) -> int:
 
 def _check_free(unit: UnitOfWork) -> Steps[None]:
     """Raise `Refusal` (409) if an unfinished copy or deletion of a company has the id."""
-    rows = yield unit.statements.copying.hold_mark.query(unit.company_id)
+    rows = yield unit.statements.company_rows.lock_mark.query(unit.company_id)
     if rows and not rows[0][0]:
         raise Refusal(
             KEY_EXISTS,

@@ -70,7 +70,7 @@ def index_some(entity_set: EntitySet, unit: UnitOfWork) -> Steps[int]:
         yield marks.add_document.many(documents)
         yield from marks.documents.add((number, text) for _, number, _, _, text in documents)
     if through > since or layout != indexed.layout:
-        yield marks.keep_mark.query(company_id, indexed.name, indexed.layout, through)
+        yield marks.move_mark.query(company_id, indexed.name, indexed.layout, through)
     return last - through
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import msgspec
 
@@ -328,11 +328,14 @@ class _Register:
     def __init__(self) -> None:
         # a database without a name is a temporary file; a bounded part of it is in memory
         self._database = sqlite3.connect("", isolation_level=None)
-        self._database.execute("PRAGMA synchronous=OFF")
-        self._database.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
-        self._database.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
-        self._database.execute("BEGIN")
         self._tables: dict[tuple[str, ...], str] = {}
+        with ExitStack() as opened:
+            opened.callback(self.close)
+            self._database.execute("PRAGMA synchronous=OFF")
+            self._database.execute(f"PRAGMA cache_size=-{_REGISTER_KIB}")
+            self._database.execute("CREATE TABLE refused (line INTEGER PRIMARY KEY)")
+            self._database.execute("BEGIN")
+            opened.pop_all()
 
     @_needing_room()
     def repeated(

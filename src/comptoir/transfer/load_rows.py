@@ -277,7 +277,9 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
     """The number of rows of a file that an interrupted load has written."""
 
     def unit() -> Steps[int]:
-        rows = yield store.statements.service.load_mark.query(company.id, entity_set.name, digest)
+        rows = yield store.statements.service.load_progress.query(
+            company.id, entity_set.name, digest
+        )
         return int(rows[0][0]) if rows else 0
 
     return await store.read(unit())
@@ -421,13 +423,13 @@ class _Part:
 def _move_mark(plan: LoadPlan, unit: UnitOfWork) -> Steps[None]:
     marks = unit.statements.service
     of_file = (plan.company.id, plan.entity_set.name, plan.digest)
-    existing = yield marks.load_mark.query(*of_file)
+    existing = yield marks.load_progress.query(*of_file)
     if plan.finishes:
-        yield marks.drop_load_mark.query(*of_file)
+        yield marks.drop_load_progress.query(*of_file)
     elif existing:
-        yield marks.keep_load_mark.query(*of_file, plan.rows_done)
+        yield marks.move_load_progress.query(*of_file, plan.rows_done)
     else:
-        yield marks.add_load_mark.query(*of_file, plan.rows_done)
+        yield marks.add_load_progress.query(*of_file, plan.rows_done)
 
 
 def _merged(unit: Steps[T]) -> Steps[T]:

@@ -44,12 +44,12 @@ class Snapshot:
     def __init__(self, connection: SnapshotConnection, statements: Statements) -> None:
         self._connection = connection
         self._statements = statements
-        self._copying = statements.copying
+        self._copying = statements.company_rows
 
     @property
-    def leftovers(self) -> Sequence[str]:
-        """The tables with rows of a company, except its own row, in the order to drop them in."""
-        return tuple(self._copying.leftovers)
+    def removals(self) -> Sequence[str]:
+        """All tables with rows of a company, without its own row, in the order to drop them in."""
+        return tuple(self._copying.removals)
 
     @property
     def tables(self) -> Sequence[str]:
@@ -78,8 +78,8 @@ class Snapshot:
         return int(rows[0][0])
 
     async def left(self, table: str, company_id: str) -> int:
-        """The number of rows of a company in one of the tables of `leftovers`."""
-        query = self._copying.leftovers[table].count.query(company_id)
+        """The number of rows of a company in one of the tables of `removals`."""
+        query = self._copying.removals[table].count.query(company_id)
         return int((await self._connection.fetch(query))[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
-from comptoir.sql.copying import Whole
+from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
 from comptoir.store.store import KNOWN_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
@@ -66,8 +66,8 @@ async def run_step(store: Store, step: CopyStep) -> int:
 
 def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     unit.identity_map.clear()
-    copying, company_id = unit.statements.copying, step.company_id
-    rows = yield copying.hold_mark.query(company_id)
+    copying, company_id = unit.statements.company_rows, step.company_id
+    rows = yield copying.lock_mark.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
         raise _overtaken(step, rows)
     if step.reopens:
@@ -92,32 +92,32 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     return dropped
 
 
-def _change(company_id: str, part: TablePart, whole: Whole) -> Steps[None]:
+def _change(company_id: str, part: TablePart, table: TableStatements) -> Steps[None]:
     if part.drops:
-        yield whole.drop.many((company_id, *key) for key in part.drops)
+        yield table.drop.many((company_id, *key) for key in part.drops)
     if part.rows and part.clears:
-        for rivals in whole.rivals:
-            yield rivals.drop.many(
-                (company_id, *[row[place] for place in rivals.places]) for row in part.rows
+        for conflicts in table.conflicts:
+            yield conflicts.drop.many(
+                (company_id, *[row[column] for column in conflicts.columns]) for row in part.rows
             )
     if part.rows:
-        yield whole.add.many((company_id, *row) for row in part.rows)
+        yield table.add.many((company_id, *row) for row in part.rows)
 
 
 def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
     """Drop the first rows of a company from a table; returns their number."""
     statements, company_id = unit.statements, unit.company_id
-    leftovers = statements.copying.leftovers[table]
+    removals = statements.company_rows.removals[table]
     if table != statements.tables.search_documents.name:
-        keys = yield leftovers.first.query(company_id, DROPPED_ROWS)
+        keys = yield removals.first.query(company_id, DROPPED_ROWS)
     else:
-        rows = yield leftovers.first.query(company_id, DROPPED_DOCUMENTS)
+        rows = yield removals.first.query(company_id, DROPPED_DOCUMENTS)
         documents = [(int(number), str(text)) for number, text in rows]
         if documents:
             yield from statements.index.documents.drop(documents)
         keys = [(number,) for number, _ in documents]
     if keys:
-        yield leftovers.drop.many((company_id, *key) for key in keys)
+        yield removals.drop.many((company_id, *key) for key in keys)
     return len(keys)
 
 
@@ -168,7 +168,7 @@ async def delete_companies(store: Store, company_ids: Sequence[str], progress: P
 async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
     """Drop all rows of a company whose own row is gone; `mark` reserves its id."""
     async with open_snapshot(store) as snapshot:
-        totals = {each: await snapshot.left(each, company_id) for each in snapshot.leftovers}
+        totals = {each: await snapshot.left(each, company_id) for each in snapshot.removals}
     for table, total in totals.items():
         done = 0
         step = CopyStep(company_id, mark, mark, empties=table)

@@ -1,6 +1,7 @@
 """The two databases whose functions are compared."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -15,5 +16,6 @@ def postgres(postgres_server: Databases) -> Iterator[OnPostgres]:
 
 
 @pytest.fixture(scope="session")
-def sqlite() -> OnSqlite:
-    return OnSqlite()
+def sqlite() -> Iterator[OnSqlite]:
+    with closing(OnSqlite()) as sqlite:
+        yield sqlite

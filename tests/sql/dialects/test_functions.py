@@ -50,7 +50,7 @@ TEXT = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6),
     st.sampled_from(["", "Straße", "ΟΔΥΣΣΕΥΣ ΑΣ.", "abcabc", "bc"]),
 )
-SPAN = st.one_of(
+DURATION = st.one_of(
     _near(SECOND, DAY, 365 * DAY, 3_652_058 * DAY, most=MOST_DECIMAL),
     st.integers(-4_000_000, 4_000_000).map(lambda days: days * DAY),
 )
@@ -68,7 +68,7 @@ POSITION = st.one_of(st.integers(-9, 9), WHOLE)
 
 
 def _almost(*forms: Values) -> Values:
-    """Texts of some forms, and what becomes of them when a character is changed."""
+    """Texts of some forms, and the same with one character changed."""
 
     def changed(text: Value, at: int, by: str) -> str:
         whole = str(text)
@@ -106,7 +106,7 @@ INSTANT = _almost(
     st.sampled_from(["0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59.999-00:01"]),
 )
 LASTING = _almost(
-    SPAN.map(duration_text),
+    DURATION.map(duration_text),
     _matching(
         r"-?[Pp]([0-9]{1,13}[Dd])?([Tt]([0-9]{1,3}[Hh])?([0-9]{1,17}[Mm])?([0-9]{1,4}(\.[0-9]{1,7})?[Ss])?)?"
     ),
@@ -117,41 +117,41 @@ GUID = _almost(
     _matching(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
 )
 NUMBER = st.one_of(DECIMAL, WIDE)
-TRUTH = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
+BOOLEAN_TEXT = _almost(st.sampled_from(["true", "false", "True", "TRUE", "1", "t", "true\n", ""]))
 
 OF_TYPE: dict[types.ExpressionType, Values] = {
     types.BOOLEAN: BIT,
     types.DATE: DATE,
     types.DECIMAL: DECIMAL,
     types.DATE_TIME: DATETIME,
-    types.DURATION: SPAN,
+    types.DURATION: DURATION,
     types.GUID: st.uuids().map(str),
     types.TIME_OF_DAY: TIME,
     types.WHOLE: WHOLE,
     types.TEXT: TEXT,
     types.WIDE_DECIMAL: WIDE,
 }
-OF_SIGNATURES: dict[FunctionName, tuple[Values, ...]] = {
+SIGNATURE_ARGUMENTS: dict[FunctionName, tuple[Values, ...]] = {
     signature.function: tuple([OF_TYPE[each] for each in signature.parameters])
     for signatures in SIGNATURES.values()
     for signature in signatures
     if signature.function is not None
 }
-"""Arguments for each function that a client may call, from the types that it takes."""
+"""Arguments of the types in the signatures, for each function that a client may call."""
 
-OF_OTHERS: dict[FunctionName, tuple[Values, ...]] = {
+OTHER_ARGUMENTS: dict[FunctionName, tuple[Values, ...]] = {
     "contains_literal": (TEXT, TEXT),
     "endswith_literal": (TEXT, TEXT),
     "indexof_literal": (TEXT, TEXT),
     "startswith_literal": (TEXT, TEXT),
     "substring": (TEXT, POSITION, POSITION),
     "substring_literal": (TEXT, COUNT, COUNT),
-    "add_datetime": (DATETIME, SPAN),
+    "add_datetime": (DATETIME, DURATION),
     "between_datetimes": (DATETIME, DATETIME),
-    "sub_datetime": (DATETIME, SPAN),
-    "add_date": (DATE, SPAN),
+    "sub_datetime": (DATETIME, DURATION),
+    "add_date": (DATE, DURATION),
     "between_dates": (DATE, DATE),
-    "sub_date": (DATE, SPAN),
+    "sub_date": (DATE, DURATION),
     "ceiling": (NUMBER,),
     "floor": (NUMBER,),
     "round": (NUMBER,),
@@ -181,7 +181,7 @@ OF_OTHERS: dict[FunctionName, tuple[Values, ...]] = {
     "scale": (st.integers(-(10**13) + 1, 10**13 - 1),),
     "scale_checked": (WHOLE,),
     "widen": (DECIMAL,),
-    "boolean_of_text": (TRUTH,),
+    "boolean_of_text": (BOOLEAN_TEXT,),
     "date_of_text": (DATED,),
     "datetime_of_text": (INSTANT,),
     "decimal_of_text": (NUMERIC,),
@@ -195,16 +195,16 @@ OF_OTHERS: dict[FunctionName, tuple[Values, ...]] = {
     "rounded_decimal": (WIDE,),
     "text_of_boolean": (BIT,),
     "text_of_decimal": (NUMBER,),
-    "text_of_duration": (SPAN,),
+    "text_of_duration": (DURATION,),
     "text_of_text": (TEXT,),
     "text_of_whole": (WHOLE,),
     "time_of_text": (TIMED,),
     "as_number": (BIT,),
     "fold": (TEXT, TEXT, TEXT),
 }
-"""Arguments for the others, and where the types do not say enough: those that a plan passes."""
+"""Arguments for other functions, and for those that get narrower values from a plan."""
 
-TAKES = {**OF_SIGNATURES, **OF_OTHERS}
+ARGUMENTS = {**SIGNATURE_ARGUMENTS, **OTHER_ARGUMENTS}
 
 AGGREGATED: dict[AggregateFunction, Values] = {
     "sum_whole": WHOLE,
@@ -222,10 +222,16 @@ AGGREGATED: dict[AggregateFunction, Values] = {
 }
 
 NULLABLE: dict[FunctionName, int] = {"endswith_literal": 0, "substring_literal": 1}
-"""How many of the arguments may be null, where not all may be: the others are literals."""
+"""The number of arguments that may be null, for functions whose other arguments are literals."""
 
-APART: set[FunctionName] = {"tied_to_row", "fold", "matchespattern", "null_as_value", "unindexed"}
-"""Functions with tests of their own, since the dialects need not return the same."""
+TESTED_APART: set[FunctionName] = {
+    "tied_to_row",
+    "fold",
+    "matchespattern",
+    "null_as_value",
+    "unindexed",
+}
+"""Functions that have their own tests, since the dialects may differ."""
 
 drawn = settings(max_examples=examples(40), deadline=None)
 
@@ -247,15 +253,15 @@ def test_a_dialect_has_every_function(dialect: Dialect) -> None:
 
 
 def test_every_function_is_tested() -> None:
-    assert {*TAKES, *AGGREGATED, *APART} == set(get_args(FunctionName))
+    assert {*ARGUMENTS, *AGGREGATED, *TESTED_APART} == set(get_args(FunctionName))
 
 
-@pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
-def test_functions_give_the_same(
+@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - TESTED_APART))
+def test_functions_return_the_same_in_both_dialects(
     name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
 ) -> None:
     @drawn
-    @given(st.lists(st.tuples(*TAKES[name]), min_size=1, max_size=6))
+    @given(st.lists(st.tuples(*ARGUMENTS[name]), min_size=1, max_size=6))
     def check(rows: list[tuple[Value, ...]]) -> None:
         for row in rows:
             called = [_outcome(each.call, name, _wholes(row), row) for each in (sqlite, postgres)]
@@ -265,10 +271,12 @@ def test_functions_give_the_same(
     check()
 
 
-@pytest.mark.parametrize("name", sorted(set(TAKES) - APART))
-def test_null_gives_null(name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres) -> None:
+@pytest.mark.parametrize("name", sorted(set(ARGUMENTS) - TESTED_APART))
+def test_a_function_of_null_is_null(
+    name: FunctionName, sqlite: OnSqlite, postgres: OnPostgres
+) -> None:
     @settings(max_examples=3, deadline=None)
-    @given(st.tuples(*TAKES[name]))
+    @given(st.tuples(*ARGUMENTS[name]))
     def check(row: tuple[Value, ...]) -> None:
         for place in range(NULLABLE.get(name, len(row))):
             arguments = [None if at == place else each for at, each in enumerate(row)]
@@ -279,7 +287,7 @@ def test_null_gives_null(name: FunctionName, sqlite: OnSqlite, postgres: OnPostg
 
 
 @pytest.mark.parametrize("name", sorted(AGGREGATED))
-def test_aggregates_give_the_same(
+def test_aggregates_return_the_same_in_both_dialects(
     name: AggregateFunction, sqlite: OnSqlite, postgres: OnPostgres
 ) -> None:
     whole = AGGREGATED[name] in (WHOLE, DECIMAL)
@@ -294,9 +302,7 @@ def test_aggregates_give_the_same(
     check()
 
 
-def test_every_day_of_a_calendar_is_a_date_and_no_other(
-    sqlite: OnSqlite, postgres: OnPostgres
-) -> None:
+def test_only_the_days_of_the_calendar_are_dates(sqlite: OnSqlite, postgres: OnPostgres) -> None:
     days = [
         f"{year:04}-{month:02}-{day:02}"
         for year in (0, 1, 4, 100, 400, 1900, 2000, 2023, 2024, 9999)
@@ -307,8 +313,8 @@ def test_every_day_of_a_calendar_is_a_date_and_no_other(
     assert postgres.each("date_of_text", days) == read
 
 
-def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
-    """Lists with null are compared by it."""
+def test_the_value_for_null_equals_no_other_value(postgres: OnPostgres) -> None:
+    """A list that may contain null is compared by these values."""
     present = [
         postgres.call("null_as_value", (isinstance(each, int),), [each])
         for each in (None, "", "=", "x", 0, -1, MOST_WHOLE)
@@ -317,7 +323,7 @@ def test_only_null_is_present_as_null(postgres: OnPostgres) -> None:
     assert None not in present
 
 
-def test_what_may_be_a_fault_is_computed_for_rows_alone(postgres: OnPostgres) -> None:
+def test_routines_that_may_refuse_run_only_for_rows(postgres: OnPostgres) -> None:
     raising = postgres.fetch(
         "SELECT proname::text FROM pg_proc"
         " WHERE proname LIKE 'comptoir%' AND prosrc LIKE '%RAISE%' AND provolatile <> 'v'"
@@ -327,7 +333,7 @@ def test_what_may_be_a_fault_is_computed_for_rows_alone(postgres: OnPostgres) ->
     assert not postgres.fetch("SELECT 1 WHERE false AND comptoir_whole(1, 'div', 0) = 1")
 
 
-def test_functions_are_found_in_the_schema_of_the_tables(postgres_server: Databases) -> None:
+def test_routines_are_in_the_schema_of_the_tables(postgres_server: Databases) -> None:
     with OnPostgres(postgres_server.new_database(), schema="elsewhere") as elsewhere:
         moved = elsewhere.call("add_date", (False, True), ["2024-02-28", 2 * DAY])
         assert moved == "2024-03-01"
@@ -338,6 +344,6 @@ def test_functions_are_found_in_the_schema_of_the_tables(postgres_server: Databa
         assert schema == "elsewhere"
 
 
-def test_statements_may_be_run_again(postgres: OnPostgres) -> None:
+def test_the_routines_can_be_created_again(postgres: OnPostgres) -> None:
     postgres.install()
     assert postgres.call("tolower", (False,), ["\u0130"]) == "i\u0307"

@@ -5,7 +5,7 @@ import msgspec
 from comptoir.edm.model import EntitySet, Model
 from comptoir.plan.read import Computed
 from comptoir.request.aliases import parse_aliases, resolve
-from comptoir.request.expression import ExpressionLimits
+from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.expression.tree import Node
 
 AliasTexts = tuple[tuple[str, str], ...]

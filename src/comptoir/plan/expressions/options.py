@@ -26,13 +26,13 @@ from comptoir.plan.read import (
     default_order,
 )
 from comptoir.refusals import limit_exceeded, misused, unsupported
-from comptoir.request.expression import (
+from comptoir.request.expression.parser import (
     COMPUTE,
     parse_compute,
     parse_expression,
     parse_orderby,
-    print_expression,
 )
+from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 FILTER, ORDERBY = "$filter", "$orderby"
@@ -102,7 +102,6 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         if typed.type is types.NULL:
             continue
         value, values = typed.value, tuple(binder.slots.values)
-        is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
         if (value, values) in keys:
             continue
         if len(keys) == MOST_KEYS:
@@ -119,10 +118,11 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         if not isinstance(value, Field):
             expressions.append(NamedValue(name, value, len(slots)))
             slots += values
-        keys[value, values] = OrderKey(name, is_text, item.descending, typed.nullable)
+        key = order_key(name, typed, descending=item.descending)
+        keys[value, values] = key
         lengths = Lengths(model, ORDERBY, values, binding.computed)
         longest = lengths.longest(value, item.position)
-        characters += longest if is_text else 0
+        characters += longest if key.text else 0
         if characters > MOST_CHARACTERS:
             # the link to the next page contains the texts
             shown = print_expression(node)[:60]
@@ -137,24 +137,15 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
 @cached(COMPUTES_CACHED)
 def bind_compute(binding: BindingContext, text: str) -> Computed:
     """Bind a `$compute`; raises `Refusal` (400; 501 for what is not supported)."""
-    entity_type = binding.entity_set.type
-    contained = binding.model.contained(binding.entity_set)
-    taken = {*entity_type.by_name, *entity_type.related, *contained}
+    names = own_names(binding)
     computed: list[ComputedProperty] = []
     together = 0.0
     for item in parse_compute(text, binding.limits, COMPUTE):
-        if item.alias in taken:
-            raise misused(
-                COMPUTE,
-                item.position,
-                f"{entity_type.name} already has a property {quoted(item.alias)}",
-                "Choose another alias.",
-            )
+        if item.alias in names:
+            raise alias_taken(binding.entity_set.type.name, item.alias, COMPUTE, item.position)
         node = binding.resolve_aliases(item.expression, text)
         binder = Binder(binding.model, binding.entity_set, COMPUTE)
-        typed = narrowed(binder.value(node))
-        if typed.type is types.RECORD:
-            raise unsupported("A record as a computed value", COMPUTE, node.position)
+        typed = computed_value(binder, node, COMPUTE)
         lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
         longest = lengths.longest(typed.value, item.position)
         together += longest
@@ -171,6 +162,33 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
             )
         )
     return tuple(computed)
+
+
+def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
+    """Bind the expression of a computed property; raises `Refusal` (400, 501)."""
+    typed = narrowed(binder.value(node))
+    if typed.type is types.RECORD:
+        raise unsupported("A record as a computed value", option, node.position)
+    return typed
+
+
+def own_names(binding: BindingContext) -> set[str]:
+    """Return the names in a record of the entity set, which an alias cannot have."""
+    entity_type = binding.entity_set.type
+    contained = binding.model.contained(binding.entity_set)
+    return {*entity_type.by_name, *entity_type.related, *contained}
+
+
+def alias_taken(owner: str, alias: str, option: str, position: int) -> Refusal:
+    """400: the alias of a computed property that `owner` already has."""
+    problem = f"{owner} already has a property {quoted(alias)}"
+    return misused(option, position, problem, "Choose another alias.")
+
+
+def order_key(name: str, typed: TypedValue, *, descending: bool = False) -> OrderKey:
+    """Return the key that sorts by a bound value of this name."""
+    is_text = typed.type is types.WIDE_DECIMAL or isinstance(typed.edm_type.default, str)
+    return OrderKey(name, is_text, descending, typed.nullable)
 
 
 def computed_names(computed: Computed) -> Mapping[str, TypedValue]:

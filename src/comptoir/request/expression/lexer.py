@@ -51,7 +51,7 @@ OPERATOR = re.compile(rf"[ \t]+({_OPERATORS})[ \t]+", re.IGNORECASE | re.ASCII)
 """An infix operator between the blanks that the ABNF requires around it."""
 
 OPERATOR_WORD = re.compile(rf"(?:{_OPERATORS})(?!\w)", re.IGNORECASE | re.ASCII)
-"""An infix operator without its blanks: for messages, and to keep names apart in print."""
+"""An infix operator without the blanks around it."""
 
 DELIMITER = re.compile(r"[ \t]*([)\]]|[,:][ \t]*)")
 """The delimiter after an operand inside brackets, with the blanks around it."""

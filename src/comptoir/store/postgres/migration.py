@@ -67,7 +67,7 @@ _TRIGRAMS = text(
     "SELECT quote_ident(nspname) FROM pg_opclass JOIN pg_namespace"
     " ON pg_namespace.oid = opcnamespace WHERE opcname = 'gin_trgm_ops'"
 )
-# asyncpg looks up every array type except that of texts (sql/dialects/postgresql/arrays.py)
+# asyncpg looks up every array type except that of texts (sql/dialects/postgresql/__init__.py)
 _EXTENSION = text("SELECT split_part(extversion, '-', 1) FROM pg_extension WHERE extname = 'citus'")
 _PLACEMENTS = text(
     "SELECT relname, partmethod = 'h' AND column_to_column_name(logicalrelid, partkey) = :column,"

@@ -14,7 +14,7 @@ import asyncpg
 
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_KEPT, Query, Statement
+from comptoir.sql.prepared import SHAPES_CACHED, Query, Statement
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.event_loop import SLICE, Slices, SliceScheduler, cancel_and_wait
 from comptoir.store.postgres.connection import Connection, Pool
@@ -56,7 +56,7 @@ class SlowReads:
         """Record the duration of a run."""
         shape = hash(query.text)
         if seconds > SLOW_SECONDS:
-            if len(self._quick_runs) == SHAPES_KEPT:
+            if len(self._quick_runs) == SHAPES_CACHED:
                 self._quick_runs.clear()
             self._quick_runs[shape] = 0
         elif shape in self._quick_runs:

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from typing_extensions import override
 
 from comptoir.plan.read import Row
-from comptoir.sql.prepared import Copying, ManyQueries, Query, Staging, Statement, Value
+from comptoir.sql.prepared import BulkCopy, BulkQuery, ManyQueries, Query, Statement, Value
 from comptoir.store.postgres.connection import Connection, close
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
@@ -116,15 +116,13 @@ async def roll_back(connection: Connection) -> None:
 async def _run_many(
     connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
 ) -> None:
-    together = statement.together
-    if isinstance(together, Copying) and len(rows) >= COPIED:
-        await connection.copy_records_to_table(
-            together.table, records=rows, columns=together.columns
-        )
-    elif isinstance(together, Staging) and len(rows) >= STAGED and together.takes(rows):
+    bulk = statement.bulk
+    if isinstance(bulk, BulkCopy) and len(rows) >= COPIED:
+        await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
+    elif isinstance(bulk, BulkQuery) and len(rows) >= STAGED and bulk.accepts(rows):
         # a generic plan from before a load does not suit the table after it
         await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
-        await run_query(connection, together.query(rows))
+        await run_query(connection, bulk.query(rows))
     else:
         await connection.executemany(statement.text, rows)
 

@@ -97,7 +97,7 @@ class PostgresStore(Store):
         )
         self._replica: Replica | None = None
         if settings.read_database:
-            self._replica = Replica(settings, statements.service.standing, self._system)
+            self._replica = Replica(settings, statements.service.replica_state, self._system)
         condition, watermarks = Condition(), Watermarks()
         transactions = Transactions(
             self._writes,

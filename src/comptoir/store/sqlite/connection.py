@@ -241,7 +241,7 @@ def register(connection: Connection) -> None:
 def database_path(url: str) -> Path:
     """The file that a database URL names; raises `OperatorError` for a URL of PostgreSQL."""
     if is_postgres(url):
-        raise OperatorError(f"{shown(url)} is not an SQLite database. Name a file.")
+        raise OperatorError(f"{shown(url)} is not an SQLite database", "Name a file.")
     return Path(url.removeprefix(SQLITE))
 
 
@@ -254,8 +254,8 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     if sqlite3.sqlite_version_info < MINIMUM_VERSION:
         least = ".".join(map(str, MINIMUM_VERSION))
         raise OperatorError(
-            f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}. Use a Python "
-            "release with a later SQLite."
+            f"SQLite {least} or later is needed, not {sqlite3.sqlite_version}",
+            "Use a Python release with a later SQLite.",
         )
     mode = "rwc" if writes else "rw"
     connection: Connection | None = None
@@ -281,7 +281,7 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
     except sqlite3.Error as fault:
         if connection is not None:
             connection.close()
-        raise OperatorError(_cannot_open(path, fault)) from fault
+        raise _cannot_open(path, fault) from fault
     register(connection)
     return connection
 
@@ -313,16 +313,23 @@ def refusal_of(fault: sqlite3.Error) -> Refusal:
     return Refusal(error, problem, remedy, headers={"Retry-After": "1"})
 
 
-def _cannot_open(path: Path, fault: sqlite3.Error) -> str:
+def _cannot_open(path: Path, fault: sqlite3.Error) -> OperatorError:
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
-        return f"{path} is not an SQLite database. Name another file with --database."
+        return OperatorError(
+            f"{path} is not an SQLite database", "Name another file with --database."
+        )
     if code == sqlite3.SQLITE_READONLY:
-        return f"{path} or its folder is read-only. Make them writable, or name another file."
+        return OperatorError(
+            f"{path} or its folder is read-only", "Make them writable, or name another file."
+        )
     if code in _NO_ROOM:
-        return f"the disk of {path} is full. Free some space."
+        return OperatorError(f"the disk of {path} is full", "Free some space.")
     if code in _BUSY:
-        return f"{path} is locked by another process. Stop that process, or wait for it."
-    return (
-        f"cannot open the database {path}: {fault}. Check that the folder exists and is writable."
+        return OperatorError(
+            f"{path} is locked by another process", "Stop that process, or wait for it."
+        )
+    return OperatorError(
+        f"cannot open the database {path}: {fault}",
+        "Check that the folder exists and is writable.",
     )

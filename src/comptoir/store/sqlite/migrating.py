@@ -1,4 +1,4 @@
-"""Brings a file to the current schema."""
+"""Migrates a file to the current schema."""
 
 import os
 import sqlite3
@@ -11,7 +11,7 @@ from comptoir.store.schema import revisions
 from comptoir.store.sqlite.connection import connect
 
 LOCK_SECONDS = 30.0
-"""How long one process waits for another that migrates the same file."""
+"""Seconds that a process waits for another one that migrates the same file."""
 
 _STATE = (
     "SELECT version_num, (SELECT value FROM schema_state WHERE name = 'revision'),"
@@ -20,14 +20,14 @@ _STATE = (
 
 
 def migrate_file(path: Path, model: Model) -> str:
-    """Create a database, or bring it up to date, and give its schema's revision.
+    """Create a database, or migrate it, and return the revision of its schema.
 
-    A file that is not up to date is locked meanwhile: of several processes that start at once, one
-    migrates and the others find it done. Raises `OperatorError` when the file cannot be opened, or
-    when its schema is too new.
+    An outdated file is locked meanwhile: of several processes that start at once, one migrates and
+    the others find it done. Raises `OperatorError` if the file cannot be opened, or if its schema
+    is too new.
     """
-    _make_room(path)
-    # connecting by the service's own means sets the journal, and says in one line what is wrong
+    _create_file(path)
+    # this connection sets the journal mode, and its errors have one line
     with closing(connect(path, writes=True, lock_seconds=LOCK_SECONDS)) as connection:
         if _is_current(connection):
             return revisions().head
@@ -37,28 +37,28 @@ def migrate_file(path: Path, model: Model) -> str:
 
 
 def _is_current(connection: sqlite3.Connection) -> bool:
-    """Whether a database has the last revision, and says what that one serves."""
+    """Whether a database has the last revision and, stored with it, what that revision serves."""
     try:
-        found: object = connection.execute(_STATE).fetchone()
+        state: object = connection.execute(_STATE).fetchone()
     except sqlite3.OperationalError:
         # a new file has no tables
         return False
     known = revisions()
-    return found == (known.head, known.head, known.serves[known.head])
+    return state == (known.head, known.head, known.serves[known.head])
 
 
-def _make_room(path: Path) -> None:
-    """Make the file and its folder, unless they are there, such that nobody else can read them.
+def _create_file(path: Path) -> None:
+    """Create the file and its folder if missing, readable by their owner only.
 
-    The files beside a database take its mode.
+    SQLite creates the files beside a database with the mode of the database.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as fault:
         raise OperatorError(
-            f"cannot make the folder {path.parent}: {fault.strerror}. Make it, or name another "
-            "database."
+            f"cannot create the folder {path.parent}: {fault.strerror}",
+            "Create it, or name another database.",
         ) from fault
-    # whatever else is wrong with the file is told when it is opened
+    # opening the file reports any other fault
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from comptoir.plan.expressions.calls import SHORT_LITERAL
 from comptoir.plan.read import PagePlan, Row
-from comptoir.sql.prepared import SHAPES_KEPT, Query, Steps
+from comptoir.sql.prepared import SHAPES_CACHED, Query, Steps
 from comptoir.sql.reads import ReadStatements
 from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
 from comptoir.store.refusals import too_many_reads, too_slow
@@ -209,7 +209,7 @@ class SqliteReader:
         return None
 
     def _remember(self, query: Query) -> None:
-        if len(self._slow) == SHAPES_KEPT:
+        if len(self._slow) == SHAPES_CACHED:
             self._slow.clear()
         self._slow.add(hash(query.text))
 

@@ -1,4 +1,4 @@
-"""Runs revisions on a file, by Alembic and an engine of SQLAlchemy."""
+"""Runs revisions on a file, with Alembic and an engine of SQLAlchemy."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -15,30 +15,34 @@ from comptoir.store.revisions import upgrade
 
 
 def upgrade_file(path: Path, model: Model, lock_seconds: float) -> str:
-    """Run the revisions that a file lacks while it is locked, and return its schema's revision.
+    """Run the revisions that a file lacks while it is locked; returns the revision of its schema.
 
-    Raises `OperatorError` when the file cannot be written, or when its schema is too new.
+    Raises `OperatorError` if the file cannot be written, or if its schema is too new.
     """
     try:
         with locked(path, lock_seconds) as connection:
             return upgrade(connection, model, str(path)).revision or ""
     except DBAPIError as fault:
-        raise OperatorError(f"cannot bring {path} up to date: {fault.orig}.") from fault
+        raise OperatorError(
+            f"cannot migrate {path}: {fault.orig}",
+            "Check that the file is writable, that no other process uses it, and that the disk has "
+            "space.",
+        ) from fault
 
 
 @contextmanager
 def locked(path: Path, lock_seconds: float) -> Iterator[Connection]:
-    """A connection within a transaction that holds the database's lock for writing."""
+    """A connection within a transaction that holds the database's write lock."""
     engine = create_engine(
         f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": lock_seconds}
     )
 
     @event.listens_for(engine, "connect")
-    def leave_transactions_to_us(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    def disable_implicit_transactions(driver: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
         driver.isolation_level = None
 
     @event.listens_for(engine, "begin")
-    def take_the_lock(connection: Connection) -> None:
+    def begin_immediately(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     try:

@@ -1,4 +1,4 @@
-"""Patterns find on PostgreSQL what they find in the service itself."""
+"""Patterns match the same texts on PostgreSQL as in the service itself."""
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -44,7 +44,9 @@ TEXTS = ["", "a", "b", "ab", "ba", "aab", "\n", "a\n", "\na", "é", "😀", "a b
 @example("x(^a?|b?$){48}c", ["xc"])
 @example("***:a", [])
 @example("a{50}", ["a" * 49, "a" * 50])
-def test_patterns_find_the_same(postgres: OnPostgres, pattern: str, texts: list[str]) -> None:
+def test_patterns_match_the_same_texts(
+    postgres: OnPostgres, pattern: str, texts: list[str]
+) -> None:
     try:
         compiled = compiled_pattern(pattern)
     except PatternFault:

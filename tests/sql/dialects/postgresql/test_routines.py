@@ -1,4 +1,4 @@
-"""Texts on PostgreSQL are what they are in Python: case, blanks, and what searches compare."""
+"""PostgreSQL changes case, trims and folds texts as Python does."""
 
 import sys
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def test_every_blank_is_trimmed_and_nothing_else(postgres: OnPostgres) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
-def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> None:
+def test_the_case_of_texts_is_pythons(name: str, postgres: OnPostgres) -> None:
     @settings(max_examples=examples(60), deadline=None)
     @given(st.lists(TEXT, min_size=1, max_size=20))
     @example(["ΔΣ", "Σ", "ΔΣΣ", "ΔΣ.Δ", "Δ.Σ", "ΔΣ'", "Σ\u0301", "a\u0345Σ\u0345", "aΣ-", "aΣ😀b"])
@@ -62,9 +62,7 @@ def test_texts_are_changed_as_python_does(name: str, postgres: OnPostgres) -> No
 @given(st.lists(TEXT, min_size=1, max_size=5))
 @example([f"a{SEPARATOR}b", "c"])
 @example(["İ", "ß"])
-def test_folded_texts_are_parted_by_what_none_of_them_holds(
-    postgres: OnPostgres, texts: list[str]
-) -> None:
+def test_the_separator_is_in_no_folded_text(postgres: OnPostgres, texts: list[str]) -> None:
     folded = postgres.call("fold", (False,) * len(texts), texts)
 
     assert isinstance(folded, str)
@@ -76,7 +74,7 @@ def test_folded_texts_are_parted_by_what_none_of_them_holds(
 @example("a%b", "%")
 @example("ab", "_")
 @example("a\\b", "\\")
-def test_a_term_is_like_the_texts_that_contain_it(
+def test_the_like_pattern_of_a_term_matches_texts_that_contain_it(
     postgres: OnPostgres, text: str, term: str
 ) -> None:
     for each in (text, text + term + text):

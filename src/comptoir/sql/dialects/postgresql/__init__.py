@@ -32,7 +32,7 @@ from comptoir.edm.types import Stored
 from comptoir.sql.dialects import BulkStatements, Dialect
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
 from comptoir.sql.dialects.postgresql.text_index import PgTrgmIndex
-from comptoir.sql.prepared import Prepared, Staging, Value, constant, converted, named, prepare
+from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, named, prepare
 from comptoir.sql.tables import COMPANY_ID
 
 _COMPANY = "company"
@@ -53,10 +53,10 @@ class PostgresBulkStatements(BulkStatements):
             .values({table.c[name]: staged.c[name] for name in names})
         )
         prepared = prepare(statement, self._compiler, (_COMPANY, key, *names))
-        sources = tuple([row.places.index(place) for place in prepared.places])
-        shared, found_by = prepared.places.index(0), prepared.places.index(1)
-        staging = Staging(prepared.text, sources, shared, found_by, prepared.conversions)
-        return msgspec.structs.replace(row, together=staging)
+        sources = tuple([row.order.index(place) for place in prepared.order])
+        shared, found_by = prepared.order.index(0), prepared.order.index(1)
+        staging = BulkQuery(prepared.text, sources, shared, found_by, prepared.conversions)
+        return msgspec.structs.replace(row, bulk=staging)
 
     @override
     def lookup(

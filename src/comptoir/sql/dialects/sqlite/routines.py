@@ -82,8 +82,13 @@ def _units(value: Stored) -> int:
     return value * FINER if isinstance(value, int) else wide_units(value)
 
 
-def _too_large(what: str) -> ComputingFault:
-    return ComputingFault(f"{what} has a result of more than {WHOLE_LIMIT}, which does not fit.")
+def _own_units(value: Stored) -> tuple[int, int]:
+    """A Decimal or wide decimal in its own units, and the number 1 in these."""
+    return (value, UNIT) if isinstance(value, int) else (wide_units(value), WIDE_UNIT)
+
+
+def _too_large(what: str, limit: str = WHOLE_LIMIT) -> ComputingFault:
+    return ComputingFault(f"{what} has a result of more than {limit}, which does not fit.")
 
 
 def _by_zero(left: str, operator: str) -> ComputingFault:
@@ -122,9 +127,7 @@ def whole_operation(operator: str, compute: Callable[[int, int], int]) -> Callab
             raise _by_zero(str(left), operator)
         result = compute(left, right)
         if abs(result) > MOST_WHOLE:
-            raise ComputingFault(
-                f"{left} {operator} {right} has a result of more than 64 bits, which does not fit."
-            )
+            raise _too_large(f"{left} {operator} {right}", "64 bits")
         return result
 
     return run
@@ -153,12 +156,10 @@ def wide_operation(
     """An operation on Decimals and wide decimals."""
 
     def run(left: Stored, right: Stored) -> str:
-        second = _units(right)
-        if not second and operator == "mod":
+        divisor = _units(right)
+        if not divisor and operator == "mod":
             raise _by_zero(number_text(left), operator)
-        return _as_wide(
-            compute(_units(left), second), lambda: _operation_text(left, operator, right)
-        )
+        return _wide_result(compute(_units(left), divisor), left, operator, right)
 
     return run
 
@@ -167,9 +168,9 @@ def _operation_text(left: Stored, operator: str, right: Stored) -> str:
     return f"{number_text(left)} {operator} {number_text(right)}"
 
 
-def _as_wide(units: int, operation: Callable[[], str]) -> str:
+def _wide_result(units: int, left: Stored, operator: str, right: Stored) -> str:
     if abs(units) >= LARGEST:
-        raise _too_large(operation())
+        raise _too_large(_operation_text(left, operator, right))
     return wide_text(units)
 
 
@@ -181,7 +182,7 @@ def mul_wide(left: Stored, right: Stored) -> str:
             f"{_operation_text(left, 'mul', right)} has a result of more than {WIDE_SCALE} "
             "decimals, which does not fit. Round before, with `div 1`."
         )
-    return _as_wide(units, lambda: _operation_text(left, "mul", right))
+    return _wide_result(units, left, "mul", right)
 
 
 def div_decimal(left: Stored, right: Stored) -> int:
@@ -205,9 +206,7 @@ def rounding(compute: Callable[[int, int], int], name: str) -> Callable[[Stored]
     """A function that rounds a number to an integer by `compute`."""
 
     def run(value: Stored) -> int:
-        unit = UNIT if isinstance(value, int) else WIDE_UNIT
-        units = value if isinstance(value, int) else wide_units(value)
-        result = compute(units, unit) * UNIT
+        result = compute(*_own_units(value)) * UNIT
         if abs(result) > MOST_DECIMAL:
             raise _too_large(f"{name} of {number_text(value)}")
         return result
@@ -236,13 +235,13 @@ def narrow(value: Stored) -> int:
     return stored
 
 
-def total(most: int, fitting: str) -> Callable[[int, int], int]:
+def total(most: int, limit: str) -> Callable[[int, int], int]:
     """A function that joins the sums of both parts, up to `most`."""
 
     def run(upper: int, lower: int) -> int:
         total = (upper << SPLIT_AT) + lower
         if abs(total) > most:
-            raise ComputingFault(f"a sum has a result of more than {fitting}, which does not fit.")
+            raise _too_large("a sum", limit)
         return total
 
     return run
@@ -251,9 +250,7 @@ def total(most: int, fitting: str) -> Callable[[int, int], int]:
 def _mean(total: int, count: int) -> int:
     mean = _nearest_even(total, count)
     if abs(mean) > MOST_DECIMAL:
-        raise ComputingFault(
-            f"an average has a result of more than {WHOLE_LIMIT}, which does not fit."
-        )
+        raise _too_large("an average")
     return mean
 
 
@@ -285,9 +282,7 @@ class WideTotal:
         if not self._count:
             return None
         if abs(self._total) >= LARGEST:
-            raise ComputingFault(
-                f"a sum has a result of more than {WHOLE_LIMIT}, which does not fit."
-            )
+            raise _too_large("a sum")
         return wide_text(self._total)
 
     def average(self) -> Stored | None:
@@ -367,9 +362,7 @@ def rounding_within(least: int, most: int) -> Callable[[Stored], int | None]:
     """A function that rounds a number to an integer; null outside a range."""
 
     def run(value: Stored) -> int | None:
-        unit = UNIT if isinstance(value, int) else WIDE_UNIT
-        units = value if isinstance(value, int) else wide_units(value)
-        number = away(units, unit)
+        number = away(*_own_units(value))
         return number if least <= number <= most else None
 
     return run

@@ -1,4 +1,4 @@
-"""Statements that read, write and drop a company's rows as they are, to move or delete it."""
+"""Statements that read, write and drop the rows of a company unchanged, to copy or delete it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,20 @@ from comptoir.sql.tables import COMPANY_ID, Tables
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
-    """Other rows that have what is unique: where a row has these values, and their end.
+class Conflict:
+    """A unique rule, whose values another row may have; `columns` are theirs in a row."""
 
-    Bind the company, then the values.
-    """
+    columns: tuple[int, ...]
 
-    places: tuple[int, ...]
     drop: Prepared
+    """Drop the other row: company, values."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Whole:
-    """A table as a whole. A row has its columns in order, without the company.
+class TableStatements:
+    """The statements over a table. A row has its columns in order, without the company.
 
-    `key` says where in a row its key stands; each statement's line says what to bind.
+    `key` are the columns of the key in a row. Each docstring ends with the values to bind.
     """
 
     key: tuple[int, ...]
@@ -37,13 +36,13 @@ class Whole:
     """All rows in the order of their keys: company."""
 
     rest: Prepared
-    """Those behind a key: company, key."""
+    """The rows after a key: company, key."""
 
     last: Prepared
     """The highest key: company."""
 
     count: Prepared
-    """How many rows there are: company."""
+    """The number of rows: company."""
 
     add: Prepared
     """Add a row: company, row."""
@@ -51,25 +50,25 @@ class Whole:
     drop: Prepared
     """Drop a row: company, key."""
 
-    rivals: tuple[Rivals, ...]
+    conflicts: tuple[Conflict, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
-    """A table whose rows of a company are dropped, some at a time."""
+class Removal:
+    """The statements that drop a company's rows of a table, some at a time."""
 
     first: Prepared
-    """The keys of the first rows, in the text index with their texts: company, how many."""
+    """The keys of the first rows, and the texts of documents: company, limit."""
 
     count: Prepared
-    """How many rows there are: company."""
+    """The number of rows: company."""
 
     drop: Prepared
     """Drop a row: company, key."""
 
 
-class CopyStatements:
-    """Each statement's line says what it is for, and the values to bind, in order."""
+class CompanyRowStatements:
+    """Each statement's docstring ends with the values to bind, in order."""
 
     def __init__(self, model: Model, tables: Tables, compiler: Compiler) -> None:
         self._model = model
@@ -77,10 +76,10 @@ class CopyStatements:
         self._compiler = compiler
         companies, copies = tables.companies, tables.copies
         own = companies.c[COMPANY_ID] == named("id")
-        self.company = self._made(select(*_others(companies)).where(own), "id")
+        self.company = self._prepare(select(*_others(companies)).where(own), "id")
         """A company's own row: id."""
 
-        self.origin = self._made(
+        self.origin = self._prepare(
             select(companies.c.incarnation, companies.c.change_number).where(own), "id"
         )
         """A company's incarnation, and the number of its last change: id."""
@@ -88,54 +87,54 @@ class CopyStatements:
         self.add_company = self._add(companies)
         """Add a company: id, row."""
 
-        self.drop_company = self._made(delete(companies).where(own), "id")
+        self.drop_company = self._prepare(delete(companies).where(own), "id")
         """Drop a company's own row: id."""
 
         of_company = copies.c[COMPANY_ID] == named("company")
         mark = select(*_others(copies)).where(of_company)
-        self.mark = self._made(mark, "company")
-        """How far a copy has come: company."""
+        self.mark = self._prepare(mark, "company")
+        """The progress of a copy, as a row of `copies`: company."""
 
-        self.hold_mark = self._made(mark.with_for_update(), "company")
-        """The same, locked where the store needs it: company."""
+        self.lock_mark = self._prepare(mark.with_for_update(), "company")
+        """The same, and lock the row: company."""
 
         self.add_mark = self._add(copies)
         """Begin a copy: company, mark."""
 
         moved = {column.name: named(f"set_{column.name}") for column in _others(copies)}
-        self.move_mark = self._made(
+        self.move_mark = self._prepare(
             update(copies).where(of_company).values(moved),
             "company",
             *(f"set_{name}" for name in moved),
         )
-        """Go on with a copy: company, mark."""
+        """Store the progress of a copy: company, mark."""
 
-        self.drop_mark = self._made(delete(copies).where(of_company), "company")
+        self.drop_mark = self._prepare(delete(copies).where(of_company), "company")
         """End a copy: company."""
 
     @cached_property
-    def tables(self) -> Mapping[str, Whole]:
-        """What a company has beside its own row. The text index is left to be built anew."""
+    def tables(self) -> Mapping[str, TableStatements]:
+        """The tables with a company's rows, except its own row and the text index."""
         tables = self._tables
         apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
         stored = {each.name: each for each in self._model.stored}
         return {
-            name: self._whole(table, stored.get(name))
+            name: self._table(table, stored.get(name))
             for name, table in tables.metadata.tables.items()
             if table not in apart
         }
 
     @cached_property
-    def leftovers(self) -> Mapping[str, Leftovers]:
-        """All that a company has beside its own row, in the order in which it is to be dropped."""
+    def removals(self) -> Mapping[str, Removal]:
+        """All tables with a company's rows, except its own row, in the order of their removal."""
         tables = self._tables
-        # a set's mark goes after its documents: without it, their numbers are given again
+        # a set's mark goes after its documents: without the mark, their numbers are reused
         index = (tables.search_documents, tables.search_marks)
         apart = (tables.companies, tables.copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]
-        return {each.name: self._leftovers(each) for each in (*index, *others)}
+        return {each.name: self._removal(each) for each in (*index, *others)}
 
-    def _leftovers(self, table: Table) -> Leftovers:
+    def _removal(self, table: Table) -> Removal:
         key = _key(table)
         documents = self._tables.search_documents
         texts = [documents.c.folded] if table is documents else []
@@ -146,74 +145,72 @@ class CopyStatements:
             .limit(whole("limit"))
             .offset(constant(0))
         )
-        return Leftovers(
-            self._made(first, "company", "limit"), self._count(table), self._drop(table)
+        return Removal(
+            self._prepare(first, "company", "limit"), self._count(table), self._drop(table)
         )
 
-    def _made(self, statement: ClauseElement, *names: str) -> Prepared:
+    def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
 
     def _count(self, table: Table) -> Prepared:
-        """How many rows a company has: company."""
         company = table.c[COMPANY_ID] == named("company")
-        return self._made(select(func.count()).select_from(table).where(company), "company")
+        return self._prepare(select(func.count()).select_from(table).where(company), "company")
 
     def _drop(self, table: Table) -> Prepared:
-        """Drop a row: company, key."""
         key = _key(table)
-        same = [column == _sought(column) for column in key]
-        statement = delete(table).where(table.c[COMPANY_ID] == named("company"), *same)
-        return self._made(statement, "company", *(f"key_{each.name}" for each in key))
+        is_key = [column == _key_parameter(column) for column in key]
+        statement = delete(table).where(table.c[COMPANY_ID] == named("company"), *is_key)
+        return self._prepare(statement, "company", *(f"key_{each.name}" for each in key))
 
     def _add(self, table: Table) -> Prepared:
         names = [COMPANY_ID, *(column.name for column in _others(table))]
         return prepare_insert(table, names, self._compiler)
 
-    def _whole(self, table: Table, entity_set: EntitySet | None) -> Whole:
+    def _table(self, table: Table, entity_set: EntitySet | None) -> TableStatements:
         columns = _others(table)
         names = [column.name for column in columns]
         key = _key(table)
         company = table.c[COMPANY_ID] == named("company")
-        sought = [_sought(each) for each in key]
-        places = [f"key_{each.name}" for each in key]
+        key_values = [_key_parameter(each) for each in key]
+        key_names = [f"key_{each.name}" for each in key]
         rows = select(*columns).where(company).order_by(*key)
         last = select(*key).where(company).order_by(*(each.desc() for each in key))
         rules = entity_set.type.unique if entity_set is not None else ()
-        return Whole(
+        return TableStatements(
             tuple(names.index(each.name) for each in key),
-            self._made(rows, "company"),
-            self._made(rows.where(tuple_(*key) > tuple_(*sought)), "company", *places),
-            self._made(last.limit(constant(1)).offset(constant(0)), "company"),
+            self._prepare(rows, "company"),
+            self._prepare(rows.where(tuple_(*key) > tuple_(*key_values)), "company", *key_names),
+            self._prepare(last.limit(constant(1)).offset(constant(0)), "company"),
             self._count(table),
             self._add(table),
             self._drop(table),
-            tuple(self._rivals(table, names, rule) for rule in rules),
+            tuple(self._conflict(table, names, rule) for rule in rules),
         )
 
-    def _rivals(self, table: Table, names: Sequence[str], rule: UniqueRule) -> Rivals:
-        columns = [table.c[name] for name in rule.properties]
+    def _conflict(self, table: Table, names: Sequence[str], rule: UniqueRule) -> Conflict:
+        values = [table.c[name] for name in rule.properties]
         statement = delete(table).where(
             table.c[COMPANY_ID] == named("company"),
-            *(column == named(f"is_{column.name}") for column in columns),
+            *(column == named(f"is_{column.name}") for column in values),
         )
         if rule.blank_is_free:
-            # the rule's index is partial, and only a statement that says so may use it
-            statement = statement.where(columns[0] != BLANK)
-        places = tuple(names.index(column.name) for column in columns)
-        drop = self._made(statement, "company", *(f"is_{column.name}" for column in columns))
-        return Rivals(places, drop)
+            # the rule's index is partial, and serves only statements with this condition
+            statement = statement.where(values[0] != BLANK)
+        columns = tuple(names.index(column.name) for column in values)
+        drop = self._prepare(statement, "company", *(f"is_{column.name}" for column in values))
+        return Conflict(columns, drop)
 
 
 def _others(table: Table) -> list[Column[str | int]]:
-    """The columns of a table but for the company."""
+    """The columns of a table without the company."""
     return [column for column in table.columns if column.name != COMPANY_ID]
 
 
 def _key(table: Table) -> list[Column[str | int]]:
-    """The columns of a table's key but for the company."""
+    """The columns of a table's key without the company."""
     return [column for column in table.primary_key.columns if column.name != COMPANY_ID]
 
 
-def _sought(column: Column[str | int]) -> BindParameter[str | int]:
-    """The place of a value of a key."""
+def _key_parameter(column: Column[str | int]) -> BindParameter[str | int]:
+    """The bind parameter of a value of the key."""
     return bindparam(f"key_{column.name}", type_=column.type, required=True)

@@ -1,4 +1,4 @@
-"""A client that disconnects stops the work on its answer, and leaves nothing to a stop."""
+"""A disconnect ends the work on a response, and a stop does not wait for it."""
 
 import random
 import socket
@@ -23,7 +23,7 @@ PAGE = f"contactsExt?$filter=number ne ''&$top={RECORDS}".replace(" ", "%20")
 
 
 def fill(company: Company) -> None:
-    """Add contacts that no compression makes small."""
+    """Add contacts that do not compress well."""
     choose = random.Random(1).choices
     text = string.ascii_letters + string.digits
     rows = [
@@ -41,7 +41,7 @@ def company(server: Server) -> Company:
 
 
 def batch_of(count: int) -> bytes:
-    """A batch in JSON that asks for the whole page again and again."""
+    """A batch in JSON that requests the same page several times."""
     part = {"method": "GET", "url": PAGE, "headers": WHOLE}
     return msgspec.json.encode(
         {"requests": [{"id": f"{number}", **part} for number in range(count)]}
@@ -49,7 +49,7 @@ def batch_of(count: int) -> bytes:
 
 
 def multipart_of(count: int) -> bytes:
-    """The same in multipart/mixed."""
+    """The same batch in multipart/mixed."""
     inner = "\n".join(f"{name}: {value}" for name, value in WHOLE.items())
     part = (
         "--b\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\n"
@@ -66,7 +66,7 @@ def begun(
     headers: Mapping[str, str],
     body: bytes | None = None,
 ) -> Iterator[str]:
-    """Ask, and read the beginning of the answer; gives the path, and disconnects."""
+    """Send a request and read the start of its response; yields the path, then disconnects."""
     path = f"{company.root.removeprefix(server.origin.root)}/{address}"
     sent = {"Authorization": f"Bearer {company.token}", **headers}
     if body is not None:
@@ -87,7 +87,7 @@ def left(
     headers: Mapping[str, str],
     body: bytes | None = None,
 ) -> Line:
-    """The line about a request whose client disconnects while it is answered."""
+    """The log's line about a request whose client disconnects during the response."""
     since = server.log.stat().st_size
     with begun(server, company, address, headers, body) as path:
         pass
@@ -106,7 +106,7 @@ def left(
     ],
     ids=["page", "gzip", "zstd", "$expand", "$apply", "delta"],
 )
-def test_a_page_ends_with_its_client(
+def test_a_page_ends_when_its_client_disconnects(
     address: str, headers: Mapping[str, str], server: Server, company: Company
 ) -> None:
     line = left(server, company, address, headers)
@@ -125,7 +125,7 @@ def test_a_page_ends_with_its_client(
     ],
     ids=["JSON", "multipart", "gzip"],
 )
-def test_a_batch_ends_with_its_client(
+def test_a_batch_ends_when_its_client_disconnects(
     headers: Mapping[str, str], body: bytes, server: Server, company: Company
 ) -> None:
     line = left(server, company, "$batch", headers, body)
@@ -134,7 +134,7 @@ def test_a_batch_ends_with_its_client(
     assert 0 < line.bytes < RECORDS * 4_000
 
 
-def test_a_stop_does_not_wait_for_clients_that_have_left(start_server: StartServer) -> None:
+def test_a_stop_does_not_wait_for_disconnected_clients(start_server: StartServer) -> None:
     server = start_server(stop_seconds=5.0)
     company = server.new_company()
     fill(company)
@@ -151,7 +151,9 @@ def test_a_stop_does_not_wait_for_clients_that_have_left(start_server: StartServ
     assert '"level":"error"' not in log
 
 
-def test_a_stop_breaks_off_what_a_client_does_not_take(start_server: StartServer) -> None:
+def test_a_stop_breaks_off_a_response_that_its_client_does_not_read(
+    start_server: StartServer,
+) -> None:
     server = start_server(stop_seconds=1.0)
     company = server.new_company()
     fill(company)

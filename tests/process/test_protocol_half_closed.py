@@ -1,4 +1,4 @@
-"""Clients that stop sending while they wait: some still read, and some have disconnected."""
+"""Clients that shut down their sending side: some still read, others have disconnected."""
 
 import socket
 
@@ -33,7 +33,7 @@ def asked(server: Server, company: Company, query: str = "", method: str = "GET"
 
 
 def half_closed(server: Server, request: bytes) -> socket.socket:
-    """A connection whose client has asked, and sends no more."""
+    """A connection whose client has sent a request and shut down its sending side."""
     connection = server.connect()
     send(connection, request)
     connection.shutdown(socket.SHUT_WR)
@@ -42,7 +42,7 @@ def half_closed(server: Server, request: bytes) -> socket.socket:
 
 @pytest.mark.parametrize("query", ["", "$search=xx", "$filter=contains(name,'xx')", "$top=1"])
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_client_that_stops_sending_gets_its_answers(
+def test_a_half_closed_connection_gets_its_responses(
     count: int, query: str, server: Server, company: Company
 ) -> None:
     expected = company.get("shippingAgentsExt", query, {"Prefer": f"maxpagesize={RECORDS}"})
@@ -53,7 +53,7 @@ def test_a_client_that_stops_sending_gets_its_answers(
     assert [answer.content for answer in answers] == [expected.content] * count
 
 
-def test_a_client_of_http_1_0_gets_its_answer(server: Server) -> None:
+def test_a_half_closed_connection_of_http_1_0_gets_its_response(server: Server) -> None:
     with half_closed(server, b"GET /healthz HTTP/1.0\r\n\r\n") as connection:
         (answer,) = read_answers(connection)
 
@@ -63,8 +63,8 @@ def test_a_client_of_http_1_0_gets_its_answer(server: Server) -> None:
 @pytest.mark.parametrize(
     "begun", [b"GET /healthz HT", head("POST", "/api/companies", {"Content-Length": "9"}) + b"{"]
 )
-def test_a_request_that_breaks_off(begun: bytes, server: Server) -> None:
-    """It gets one answer: 400, or the one that needs no body."""
+def test_an_incomplete_request(begun: bytes, server: Server) -> None:
+    """It has one response: 400, or one that does not depend on the body."""
     with half_closed(server, head("GET", "/healthz", {}) + begun) as connection:
         first, last = read_answers(connection)
 
@@ -72,8 +72,8 @@ def test_a_request_that_breaks_off(begun: bytes, server: Server) -> None:
     assert last.status_code in (400, 401)
 
 
-def test_a_client_that_stops_sending_waits_for_its_write(server: Server) -> None:
-    """Interim answers ask meanwhile whether it is still there."""
+def test_a_half_closed_connection_waits_for_its_write(server: Server) -> None:
+    """Meanwhile, interim responses find out whether the client is still connected."""
     company = server.new_company()
     path = company.root.removeprefix(server.origin.root)
     body = msgspec.json.encode({"code": "A"})
@@ -94,8 +94,8 @@ def test_a_client_that_stops_sending_waits_for_its_write(server: Server) -> None
     assert record(answer, 201)["code"] == "A"
 
 
-def test_a_client_that_disconnects_ends_its_long_read(server: Server) -> None:
-    """The end of what it sends is all that arrives, until something is sent to it."""
+def test_a_disconnect_ends_a_long_read(server: Server) -> None:
+    """The service sees only the end of the input until it sends something."""
     company = server.new_company()
     company.load(
         "shippingAgentsExt", *({"code": f"{n}", "name": "x" * 4_000} for n in range(1_000))

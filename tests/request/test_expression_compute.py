@@ -5,12 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.expression import (
-    ComputeItem,
-    ExpressionLimits,
-    parse_compute,
-    parse_expression,
-)
+from comptoir.request.expression.parser import ExpressionLimits, parse_compute, parse_expression
+from comptoir.request.expression.tree import ComputeItem
 from support.effort import examples
 from support.printing import print_compute
 from support.syntax import malformed, reads_back, unsupported
@@ -34,7 +30,7 @@ def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
     assert parse_compute(print_compute(read)) == read
 
 
-def test_items_know_their_positions() -> None:
+def test_items_have_their_positions() -> None:
     items = parse_compute(" a as b, c as d")
     assert [item.position for item in items] == [1, 9]
     assert items[1].expression.position == 9
@@ -57,15 +53,15 @@ def test_items_know_their_positions() -> None:
         ("a as " + "b" * 129, 6),
     ],
 )
-def test_what_is_no_computation_is_refused_with_its_place(text: str, column: int) -> None:
+def test_a_malformed_item_is_refused_with_its_column(text: str, column: int) -> None:
     malformed(parse_compute, text, "$compute", column)
 
 
-def test_what_is_not_supported_in_an_expression_is_refused_by_name() -> None:
+def test_an_unsupported_function_is_refused_by_name() -> None:
     unsupported(parse_compute, "a as b,Ns.f(a) as c", "$compute", "The function 'Ns.f'")
 
 
-def test_limits_hold_for_all_items_together() -> None:
+def test_limits_apply_to_all_items_together() -> None:
     assert len(parse_compute("a as b,c as d", ExpressionLimits(nodes=2))) == 2
     with pytest.raises(Refusal, match="exceeds the limit of 1 parts"):
         parse_compute("a as b,c as d", ExpressionLimits(nodes=1))
