@@ -1,7 +1,8 @@
-"""What the scenarios stand on: a database, a service over it, a company in that."""
+"""The fixtures of all tests: databases, services and companies."""
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,8 +21,9 @@ from support.server import Server
 from support.service import Service
 from support.specimen import WITH_SPECIMENS
 
-# the service is started more than a hundred times: compiled anew, each start takes a fifth longer
+# without bytecode, each process of a run compiles all tests and each started service its modules
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(optionalhook=True)

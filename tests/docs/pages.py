@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.processes import fork_server
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
@@ -65,7 +67,7 @@ def steps(page: Path) -> list[Step]:
 
 
 def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -> list[str]:
-    """Run a session in one shell and give what each step prints, errors among it."""
+    """Run a session in one shell, and return the output of each step, including errors."""
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)
     # where python3 is a script that chooses among several, each call of it would take a while
     path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
@@ -75,7 +77,8 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=folder,
-        env={**environment, "PATH": path},
+        env={**environment, "PATH": path, "FORK_SERVER": str(fork_server().fileno())},
+        pass_fds=[fork_server().fileno()],
         text=True,
         timeout=200,
         check=False,

@@ -1,4 +1,4 @@
-"""The session in the page on PostgreSQL does what the page promises, on a server of its own."""
+"""The session in the page on PostgreSQL prints what the page shows, on a server of its own."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ PAGE = DOCS / "how-to" / "postgresql.md"
 
 @pytest.fixture
 def server() -> Iterator[Postgres]:
-    """A server with nothing on it, not even the role of the service."""
+    """A server without databases and without the role of the service."""
     with Postgres() as server:
         if not server.programs.has("psql"):
             go_without("psql is missing: install the package postgresql")
@@ -24,7 +24,7 @@ def server() -> Iterator[Postgres]:
         yield server
 
 
-def test_the_session_does_what_the_page_promises(server: Postgres, tmp_path: Path) -> None:
+def test_the_session_prints_what_the_page_shows(server: Postgres, tmp_path: Path) -> None:
     (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1])
     kept = {name: value for name, value in os.environ.items() if "COMPTOIR" not in name}
     session = steps(PAGE)
@@ -41,7 +41,7 @@ def test_the_session_does_what_the_page_promises(server: Postgres, tmp_path: Pat
     )
     assert len(printed) == len(session)
     for step, text in zip(session, printed, strict=True):
-        # the page says that a server may lack this, and that migrate then says so
+        # the page says that the extension may be missing, which migrate reports
         lines = [line for line in text.splitlines() if "pg_trgm cannot be had" not in line]
         said = "\n".join(lines)
         assert keeps_promise(step.promised or "", said), f"{PAGE.name}:{step.line}: {text}"

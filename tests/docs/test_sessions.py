@@ -32,11 +32,16 @@ FIRST_STEPS = [ROOT / "README.md", DOCS / "tutorial.md"]
 """These pages use the sample company, in this order."""
 PROGRAMS = {"curl": "curl", "sqlite3": "sqlite3", "openssl": "openssl"}
 START_SECONDS = 60
+INSTALLED = Path(sys.executable).parent
+FORK_CLIENT = ROOT / "tests" / "support" / "fork_client.py"
 
 
 @dataclass(frozen=True)
 class Service:
-    """A quickstart: its folder, with the service in `.venv` as `make install` leaves it."""
+    """A quickstart in a folder, with a `.venv` as `make install` creates it.
+
+    Its `comptoir` is a program that forks, since the pages run the command fifty times.
+    """
 
     folder: Path
     base_url: str
@@ -56,8 +61,14 @@ class Service:
 @contextmanager
 def serving(folder: Path) -> Iterator[Service]:
     """What `make serve` runs, on a free port."""
-    (folder / ".venv").symlink_to(Path(sys.executable).parents[1])
-    command = [".venv/bin/comptoir", "serve", "--quickstart", "--port", "0"]
+    command = [str(INSTALLED / "comptoir"), "serve", "--quickstart", "--port", "0"]
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    for program in INSTALLED.iterdir():
+        if program.name != "comptoir":
+            (folder / ".venv" / "bin" / program.name).symlink_to(program)
+    forked = folder / ".venv" / "bin" / "comptoir"
+    forked.write_text(f"#!{sys.executable} -IS\n{FORK_CLIENT.read_text()}")
+    forked.chmod(0o755)
     with (
         (folder / "greeting").open("w") as greeting,
         subprocess.Popen(command, cwd=folder, stdout=greeting, env=_environment()) as process,

@@ -1,9 +1,10 @@
-"""Runs the shipped command on a database of its own: as a process, or within this one."""
+"""Runs the command on a database of its own, as a process or within this one."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
@@ -21,7 +22,7 @@ OTHER_COMPANY = "c0ffee00-0000-4000-8000-000000000002"
 
 @dataclass(frozen=True)
 class Result:
-    """How a command ended."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -36,7 +37,7 @@ class Result:
         return self.last.split()[-1]
 
     def fault(self) -> str:
-        """The one line of a command that failed."""
+        """The error of a command that failed, in one line."""
         assert self.status != 0, self.out
         lines = self.err.splitlines()
         assert len(lines) == 1, self.err
@@ -45,7 +46,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Command:
-    """The command with a database, and with its own folder for keys."""
+    """The command with a database and its own folder for keys."""
 
     folder: Path
     url: str
@@ -53,12 +54,12 @@ class Command:
 
     @classmethod
     def without_database(cls, folder: Path) -> Self:
-        """The command with a file of SQLite that is not there yet."""
+        """The command with an SQLite file that does not exist yet."""
         return cls(folder, f"sqlite:///{folder / 'comptoir.db'}")
 
     @property
     def database(self) -> Path:
-        """The file of a database of SQLite."""
+        """The file of an SQLite database."""
         return database_path(self.url)
 
     @property
@@ -75,7 +76,9 @@ class Command:
         return [sys.executable, "-m", "comptoir", *map(str, arguments)]
 
     def run(self, *arguments: str | Path, through: Sequence[str] = ()) -> Result:
-        """Run a command, started by another command if `through` names one."""
+        """Run a command in a process, which the command `through` starts if it is given."""
+        if not through:
+            return self._forked(*arguments)
         ended = subprocess.run(
             [*through, *self.arguments(*arguments)],
             env=self.environment,
@@ -84,6 +87,15 @@ class Command:
             check=False,
         )
         return Result(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def _forked(self, *arguments: str | Path) -> Result:
+        with (
+            ThreadPoolExecutor(1) as reader,
+            Process([str(each) for each in arguments], self.environment, self.folder) as process,
+        ):
+            errors = reader.submit(process.stderr.read)
+            out = process.stdout.read()
+            return Result(process.wait(), out.decode(), errors.result().decode())
 
     def here(self, *arguments: str | Path) -> Result:
         """Run a command within this process, which is ten times as fast."""
@@ -104,18 +116,18 @@ class Command:
         return Result(status, _written(out), _written(err))
 
     def done(self, *arguments: str | Path) -> Result:
-        """Run a command that is to succeed, within this process."""
+        """Run a command within this process, which must succeed."""
         result = self.here(*arguments)
         assert result.status == 0, result.err
         return result
 
     def fault(self, *arguments: str | Path) -> str:
-        """The one line of a command that is to fail, within this process."""
+        """The error of a command within this process, which must fail."""
         return self.here(*arguments).fault()
 
     @contextmanager
     def started(self, *arguments: str | Path) -> Iterator[Process]:
-        """A command that goes on; whatever is left of it at the end is killed."""
+        """A command that keeps running; it is killed at the end of the block."""
         with Process([str(each) for each in arguments], self.environment, self.folder) as process:
             try:
                 yield process

@@ -1,8 +1,9 @@
-"""Makes processes of the command for the tests: it has imported all there is, and forks for each.
+"""Starts processes of the command for the tests: imports everything once, and forks for each.
 
-Run as a program with the number of a socket. Whoever sends a byte with four file descriptors gets a
-process with the first three as its standard input, output and errors. What it runs, an `Order`, is
-read from the fourth, and told there are a line with its id and, when it ends, one with its status.
+It is run as a program with the number of a socket. A client sends a byte with four file
+descriptors. The first three are the standard input, output and errors of a new process. The fourth
+is a socket: the client sends an `Order`, and receives a line with the process id and, when the
+process ends, a line with its exit status.
 """
 
 import gc
@@ -16,7 +17,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
+from comptoir.catalog import MODEL
 from comptoir.cli.main import SUBCOMMANDS
+from comptoir.sql.dialects.postgresql import POSTGRESQL
+from comptoir.sql.dialects.postgresql.routines import routine_statements
+from comptoir.sql.dialects.sqlite import SQLITE
+from comptoir.sql.statements import statements_of
 
 STREAMS = 3
 
@@ -29,12 +35,12 @@ IMPORTED = (
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
 )
-"""What a command may import."""
+"""The modules that a command may import."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a process runs `comptoir` with; `alone` begins a session of its own."""
+    """The arguments and the environment of a process; `alone` starts a new session."""
 
     arguments: list[str]
     environment: dict[str, str]
@@ -46,13 +52,17 @@ class Order:
 
 
 def main() -> None:
-    """Fork until nobody can ask any more."""
+    """Fork for each client until the socket is closed."""
     orders = socket.socket(fileno=int(sys.argv[1]))
-    # an interrupt is for who runs the tests, and ends are waited for by the processes between
+    # an interrupt is for pytest, and the intermediate processes wait for the ends
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in IMPORTED:
         import_module(name)
+    # a process computes these once
+    for dialect in (SQLITE, POSTGRESQL):
+        statements_of(MODEL, dialect)
+    routine_statements()
     gc.collect()
     gc.freeze()
     while True:
@@ -68,7 +78,7 @@ def main() -> None:
 
 
 def _keep(files: list[int]) -> None:
-    """Start the process, and tell how it ends; returns in the process itself alone."""
+    """Start the process and report its end; returns only in the process itself."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with socket.socket(fileno=files.pop()) as told, told.makefile("rb") as said:
         order = Order(**json.loads(said.readline()))
@@ -76,7 +86,7 @@ def _keep(files: list[int]) -> None:
         if process != 0:
             for file in files:
                 os.close(file)
-            # who started it may be gone, and need not know
+            # the client may be gone
             with suppress(OSError):
                 told.sendall(b"%d\n" % process)
                 _, status = os.waitpid(process, 0)

@@ -1,4 +1,4 @@
-"""Starts the command as a process of its own, without waiting for its imports each time."""
+"""Starts the command as a process without importing its modules each time."""
 
 import atexit
 import os
@@ -14,14 +14,13 @@ from typing import IO, Self
 
 from support.fork_server import Order
 
-_FORK_SERVER = Path(__file__).with_name("fork_server.py")
+_PROGRAM = Path(__file__).with_name("fork_server.py")
 
 
 class Process:
-    """A process of `comptoir`, with what the tests use of `subprocess.Popen`.
+    """A process of `comptoir`, with a part of the interface of `subprocess.Popen`.
 
-    Its output is a pipe, and so are its errors unless a file is given for them. It begins a session
-    of its own if it is to be `alone`.
+    Its output and, unless a file is given, its errors are pipes. `alone` starts a new session.
     """
 
     def __init__(
@@ -34,17 +33,17 @@ class Process:
         alone: bool = False,
     ) -> None:
         order = Order(list(arguments), dict(environment), str(folder), alone)
-        self._told, theirs = socket.socketpair()
+        self._socket, theirs = socket.socketpair()
         self.stdout, output = _pipe()
         self.stderr, complaints = _pipe()
         with Path(os.devnull).open("rb") as nothing, theirs, output, complaints:
             streams = (nothing, output, complaints if errors is None else errors, theirs)
-            socket.send_fds(_fork_server(), [b"1"], [each.fileno() for each in streams])
+            socket.send_fds(fork_server(), [b"1"], [each.fileno() for each in streams])
         if errors is not None:
             self.stderr.close()
-        self._told.sendall(order.written())
-        self._said = self._told.makefile("rb", buffering=0)
-        self.pid = int(self._said.readline())
+        self._socket.sendall(order.written())
+        self._lines = self._socket.makefile("rb", buffering=0)
+        self.pid = int(self._lines.readline())
         self.returncode: int | None = None
 
     def __enter__(self) -> Self:
@@ -55,32 +54,32 @@ class Process:
         self.close()
 
     def wait(self, seconds: float | None = None) -> int:
-        """The status with which it ended; raises `subprocess.TimeoutExpired`."""
+        """Wait for the end, and return the exit status; raises `subprocess.TimeoutExpired`."""
         if self.returncode is None:
-            if not select.select([self._told], [], [], seconds)[0]:
+            if not select.select([self._socket], [], [], seconds)[0]:
                 raise subprocess.TimeoutExpired("comptoir", seconds or 0)
-            self.returncode = int(self._said.readline())
-            self._said.close()
-            self._told.close()
+            self.returncode = int(self._lines.readline())
+            self._lines.close()
+            self._socket.close()
         return self.returncode
 
     def poll(self) -> int | None:
-        """The status with which it ended; None while it goes on."""
-        if self.returncode is None and select.select([self._told], [], [], 0)[0]:
+        """The exit status, None while the process runs."""
+        if self.returncode is None and select.select([self._socket], [], [], 0)[0]:
             self.wait()
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """Kill it without a warning."""
+        """Kill the process with SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
-        """Close this side of its pipes."""
+        """Close this side of the pipes."""
         self.stdout.close()
         self.stderr.close()
 
@@ -91,13 +90,13 @@ def _pipe() -> tuple[IO[bytes], IO[bytes]]:
 
 
 @cache
-def _fork_server() -> socket.socket:
-    """The way to the fork server of this process, which ends with it."""
+def fork_server() -> socket.socket:
+    """The socket of this process's fork server, which ends with the process."""
     mine, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
             # without -P the folder of this file would be among those that the command imports from
-            [sys.executable, "-P", _FORK_SERVER, str(theirs.fileno())],
+            [sys.executable, "-P", _PROGRAM, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )

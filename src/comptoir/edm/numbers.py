@@ -59,17 +59,14 @@ class Int32(_Number):
     edm_name = "Edm.Int32"
     expected = "a whole number"
     example = "42"
+    format = "int32"
     minimum = -(2**31)
     maximum = 2**31 - 1
 
     def __init__(self, *, digits: bool = False) -> None:
         self.digits = digits
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
-        return {"type": "integer", "format": "int32", **bounds}
+        self.json_schema = {"type": "integer", "format": self.format, **bounds}
 
     @property
     @override
@@ -107,13 +104,9 @@ class Int64(Int32):
     """A whole number of 64 bits: the result of whole arithmetic in a query."""
 
     edm_name = "Edm.Int64"
+    format = "int64"
     minimum = -MOST_WHOLE - 1
     maximum = MOST_WHOLE
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {**super().json_schema, "format": "int64"}
 
     @property
     @override
@@ -156,13 +149,15 @@ class DecimalNumber(_Number):
     precision = PRECISION
     scale = SCALE
     facets = MappingProxyType({"Precision": PRECISION, "Scale": SCALE})
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        # no multipleOf: validators divide binary floats, and would refuse 33.6442
-        bound = 10**WHOLE_DIGITS
-        return {"type": "number", "format": "decimal", "minimum": -bound, "maximum": bound}
+    # no multipleOf: validators divide binary floats, and would refuse 33.6442
+    json_schema = MappingProxyType(
+        {
+            "type": "number",
+            "format": "decimal",
+            "minimum": -(10**WHOLE_DIGITS),
+            "maximum": 10**WHOLE_DIGITS,
+        }
+    )
 
     @override
     def from_number(self, number: Decimal) -> Stored:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing_extensions import override
 
 from comptoir.edm.numbers import MOST_DECIMAL, SCALE, UNIT, WHOLE_DIGITS, decimal_text
-from comptoir.edm.types import JsonSchema, Stored, TextualType, ValueFault, Wire
+from comptoir.edm.types import Stored, TextualType, ValueFault, Wire
 from comptoir.messages import quoted
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -29,11 +29,7 @@ class Date(TextualType):
     no_value = '"0001-01-01"'
     expected = "a date"
     example = '"2026-01-31"'
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "format": "date"}
+    json_schema = MappingProxyType({"type": "string", "format": "date"})
 
     @override
     def from_text(self, text: str) -> Stored:
@@ -57,11 +53,7 @@ class DateTimeOffset(TextualType):
     expected = "a date and time with an offset"
     example = '"2026-01-31T12:30:00.000Z"'
     facets = MappingProxyType({"Precision": 3})
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "format": "date-time"}
+    json_schema = MappingProxyType({"type": "string", "format": "date-time"})
 
     @override
     def from_text(self, text: str) -> Stored:
@@ -124,11 +116,7 @@ class TimeOfDay(TextualType):
     no_value = '"00:00:00.000"'
     expected = "a time of day"
     example = '"23:59:59.999"'
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "format": "time"}
+    json_schema = MappingProxyType({"type": "string", "format": "time"})
 
     @override
     def from_text(self, text: str) -> Stored:
@@ -158,11 +146,7 @@ class Duration(TextualType):
     no_value = '"PT0S"'
     expected = "a duration"
     example = '"P1DT12H"'
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "format": "duration"}
+    json_schema = MappingProxyType({"type": "string", "format": "duration"})
 
     @override
     def from_text(self, text: str) -> Stored:

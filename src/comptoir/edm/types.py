@@ -89,6 +89,9 @@ class PrimitiveType(ABC):
     quoted = False
     """Whether a key of this type is in quotes in a URL."""
 
+    json_schema: JsonSchema
+    """The schema of values in responses."""
+
     facets: Mapping[str, int] = MappingProxyType({})
     """The facets in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
 
@@ -114,11 +117,6 @@ class PrimitiveType(ABC):
     @abstractmethod
     def from_text(self, text: str) -> Stored:
         """Text form to stored form. An empty text is not a value, except of text."""
-
-    @property
-    @abstractmethod
-    def json_schema(self) -> JsonSchema:
-        """The schema of values in responses."""
 
     @property
     def accepted_json_schema(self) -> JsonSchema:
@@ -191,11 +189,7 @@ class Guid(TextualType):
     no_value = f'"{NO_GUID}"'
     expected = "a Guid"
     example = '"5d115c9c-44e3-4a11-bb43-000d3a2feca1"'
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "format": "uuid"}
+    json_schema = MappingProxyType({"type": "string", "format": "uuid"})
 
     @override
     def is_blank_key(self, stored: Stored) -> bool:
@@ -216,11 +210,7 @@ class Boolean(PrimitiveType):
     no_value = "false"
     expected = "true or false"
     example = "true"
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "boolean"}
+    json_schema = MappingProxyType({"type": "boolean"})
 
     @override
     def from_json(self, value: Json) -> Stored:
@@ -234,11 +224,7 @@ class Boolean(PrimitiveType):
             raise self.malformed(text)
         return int(text == "true")
 
-    @staticmethod
-    def _wire(stored: Stored) -> Wire:
-        return bool(stored)
-
-    to_wire = _wire
+    to_wire = bool
 
     @override
     def to_text(self, stored: Stored) -> str:
@@ -265,12 +251,8 @@ class Text(TextualType):
     def __init__(self, max_length: int | None = TEXT_LENGTH) -> None:
         self.max_length = max_length
         self.facets = {} if max_length is None else {"MaxLength": max_length}
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        limit = {} if self.max_length is None else {"maxLength": self.max_length}
-        return {"type": "string", **limit}
+        limit = {} if max_length is None else {"maxLength": max_length}
+        self.json_schema = {"type": "string", **limit}
 
     @override
     def from_text(self, text: str) -> Stored:
@@ -310,11 +292,7 @@ class Base64Text(Text):
 
     def __init__(self) -> None:
         super().__init__(max_length=None)
-
-    @property
-    @override
-    def json_schema(self) -> JsonSchema:
-        return {"type": "string", "contentEncoding": "base64"}
+        self.json_schema = {"type": "string", "contentEncoding": "base64"}
 
     @override
     def from_text(self, text: str) -> Stored:

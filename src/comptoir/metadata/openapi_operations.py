@@ -54,8 +54,10 @@ PREFER_PAGE, PREFER_RETURN = "Prefer-page", "Prefer-return"
 IF_MATCH, IF_MATCH_OPTIONAL = "If-Match", "If-Match-optional"
 IF_NONE_MATCH, IF_NONE = "If-None-Match", "If-None-Match-any"
 MAX_VERSION = "OData-MaxVersion"
-ACCESS = ("Data-Access-Intent", "Consistency-Token")
-REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
+INTENT, TOKEN = ACCESS = ("Data-Access-Intent", "Consistency-Token")
+REQUEST_ID, FIRST_SENT = REPEATABLE = ("Repeatability-Request-ID", "Repeatability-First-Sent")
+
+_STRING: JsonSchema = {"type": "string"}
 
 _TAG_PATTERN = r'(W/)?"[!#-~\u0080-\u00ff]*"'
 _TAGS_PATTERN = rf"^(\*|{_TAG_PATTERN}( *, *{_TAG_PATTERN})*)$"
@@ -69,124 +71,74 @@ def parameter(name: str) -> JsonSchema:
 
 
 def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
-    """The shared parameters by name, query options without their `$`."""
-    options = {
-        name.lstrip("$"): {"name": name, "in": "query", "description": text, "schema": schema}
-        for name, text, schema in _options()
-    }
-    headers: dict[str, JsonSchema] = {
-        name: {"name": header, "in": "header", "description": text, "schema": schema}
-        for name, header, text, schema in _headers(settings)
-    }
-    headers[IF_MATCH] = {**headers[IF_MATCH], "required": True}
-    return {**options, **headers}
-
-
-def _options() -> tuple[tuple[str, str, JsonSchema], ...]:
-    """The query options. Those with expressions have a format, which generators can recognize.
+    """The shared parameters by name, query options without their `$`.
 
     `$skiptoken` and `$deltatoken` are not listed, because clients only follow links with them.
     """
     number: JsonSchema = {"type": "integer", "minimum": 0}
-    return (
-        (
-            "$filter",
-            "A condition: `displayName eq 'A' and not privacyBlocked`.",
-            _expression("filter"),
-        ),
-        ("$orderby", "The order: `city, displayName desc`.", _expression("orderby")),
-        ("$select", "The properties to return: `id,displayName`.", _expression("select")),
-        ("$expand", "The related records to include: `people($top=3)`.", _expression("expand")),
-        (
-            "$search",
-            'Words to search for: `chair OR "office desk" NOT red`.',
-            _expression("search"),
-        ),
-        (
-            "$compute",
-            "Computed properties: `unitPrice mul quantity as total`.",
-            _expression("compute"),
-        ),
-        (
-            "$apply",
-            "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
-            _expression("apply"),
-        ),
-        ("$top", "The most records to return.", number),
-        ("$skip", "The number of records to skip.", number),
-        ("$count", "Whether to return the number of all matching records.", {"type": "boolean"}),
-        (
-            "$format",
-            "The media type, instead of `Accept`.",
-            {"type": "string", "minLength": 1},
-        ),
-    )
-
-
-def _expression(option: str) -> JsonSchema:
-    return {"type": "string", "format": f"odata-{option}"}
-
-
-def _headers(settings: Settings) -> tuple[tuple[str, str, str, JsonSchema], ...]:
     tags: JsonSchema = {"type": "string", "pattern": _TAGS_PATTERN}
-    text: JsonSchema = {"type": "string"}
     pages = (
         f"`odata.maxpagesize=N`: the most records of a page, {settings.page_size:,} by default and "
         f"up to {settings.max_page_size:,}. `odata.track-changes`: a link to later changes."
     )
-    return (
-        (IF_MATCH, "If-Match", "The record's `@odata.etag`, a list of ETags, or `*`.", tags),
-        (
-            IF_MATCH_OPTIONAL,
-            "If-Match",
-            "The record's `@odata.etag`; required to replace it.",
-            tags,
-        ),
-        (
-            IF_NONE_MATCH,
-            "If-None-Match",
-            "A known ETag: the response is 304 if the record still has it.",
-            tags,
-        ),
-        (
-            IF_NONE,
-            "If-None-Match",
-            "`*`: the record must not exist yet.",
-            {"type": "string", "enum": ["*"]},
-        ),
-        (PREFER_PAGE, "Prefer", pages, text),
-        (PREFER_RETURN, "Prefer", "`return=minimal`: status 204 without the record.", text),
-        (
-            MAX_VERSION,
-            "OData-MaxVersion",
-            "The highest OData version that the client supports. Operations 7 and 9 depend on it.",
-            {"type": "string", "enum": ["4.0", "4.01"]},
-        ),
-        (
-            ACCESS[0],
-            ACCESS[0],
-            "`ReadOnly`: a replica may serve the read in its current state.",
-            {"type": "string", "enum": ["ReadOnly", "ReadWrite"]},
-        ),
-        (
-            ACCESS[1],
-            ACCESS[1],
-            "The token of a write: a replica may serve the read if it has applied the write.",
-            {"type": "string", "pattern": _CONSISTENCY},
-        ),
-        (
-            REPEATABLE[0],
-            REPEATABLE[0],
-            "An id of the request: if it is sent again with it, it runs only once.",
-            {"type": "string", "format": "uuid"},
-        ),
-        (
-            REPEATABLE[1],
-            REPEATABLE[1],
-            "The time at which the request was first sent, as an HTTP date; required with the id.",
-            {"type": "string", "pattern": _DATE_PATTERN},
-        ),
-    )
+    found = {name: _option(f"${name}", text, _format(name)) for name, text in _EXPRESSIONS.items()}
+    found["top"] = _option("$top", "The most records to return.", number)
+    found["skip"] = _option("$skip", "The number of records to skip.", number)
+    text = "Whether to return the number of all matching records."
+    found["count"] = _option("$count", text, {"type": "boolean"})
+    text = "The media type, instead of `Accept`."
+    found["format"] = _option("$format", text, {"type": "string", "minLength": 1})
+    text = "The record's `@odata.etag`, a list of ETags, or `*`."
+    found[IF_MATCH] = {**_header("If-Match", text, tags), "required": True}
+    text = "The record's `@odata.etag`; required to replace it."
+    found[IF_MATCH_OPTIONAL] = _header("If-Match", text, tags)
+    text = "A known ETag: the response is 304 if the record still has it."
+    found[IF_NONE_MATCH] = _header("If-None-Match", text, tags)
+    found[IF_NONE] = _header("If-None-Match", "`*`: the record must not exist yet.", _one_of("*"))
+    found[PREFER_PAGE] = _header("Prefer", pages)
+    text = "`return=minimal`: status 204 without the record."
+    found[PREFER_RETURN] = _header("Prefer", text)
+    text = "The highest OData version that the client supports. Operations 7 and 9 depend on it."
+    found[MAX_VERSION] = _header(MAX_VERSION, text, _one_of("4.0", "4.01"))
+    text = "`ReadOnly`: a replica may serve the read in its current state."
+    found[INTENT] = _header(INTENT, text, _one_of("ReadOnly", "ReadWrite"))
+    text = "The token of a write: a replica may serve the read if it has applied the write."
+    found[TOKEN] = _header(TOKEN, text, {"type": "string", "pattern": _CONSISTENCY})
+    text = "An id of the request: if the request is sent again with it, it runs only once."
+    found[REQUEST_ID] = _header(REQUEST_ID, text, {"type": "string", "format": "uuid"})
+    text = "The time at which the request was first sent, as an HTTP date; required with the id."
+    found[FIRST_SENT] = _header(FIRST_SENT, text, {"type": "string", "pattern": _DATE_PATTERN})
+    return found
+
+
+_EXPRESSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "filter": "A condition: `displayName eq 'A' and not privacyBlocked`.",
+        "orderby": "The order: `city, displayName desc`.",
+        "select": "The properties to return: `id,displayName`.",
+        "expand": "The related records to include: `people($top=3)`.",
+        "search": 'Words to search for: `chair OR "office desk" NOT red`.',
+        "compute": "Computed properties: `unitPrice mul quantity as total`.",
+        "apply": "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
+    }
+)
+
+
+def _format(option: str) -> JsonSchema:
+    """The schema of an expression, with a format that generators can recognize."""
+    return {"type": "string", "format": f"odata-{option}"}
+
+
+def _one_of(*values: str) -> JsonSchema:
+    return {"type": "string", "enum": values}
+
+
+def _option(name: str, description: str, schema: JsonSchema) -> JsonSchema:
+    return {"name": name, "in": "query", "description": description, "schema": schema}
+
+
+def _header(name: str, description: str, schema: JsonSchema = _STRING) -> JsonSchema:
+    return {"name": name, "in": "header", "description": description, "schema": schema}
 
 
 _OF_WRITES = {
@@ -276,7 +228,7 @@ class Operations:
     def list(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
         """List `target`: the set itself, or the set of a navigation property."""
         page = reference(f"{target.type.name}{PAGE}")
-        return self._get(
+        return self._operation(
             entity_set,
             name,
             f"List records of {target.name}",
@@ -287,7 +239,7 @@ class Operations:
     def count(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
         """Count the records of `target`."""
         number = _response("The number of records.", TEXT, {"type": "integer"})
-        return self._get(
+        return self._operation(
             entity_set,
             name,
             f"Count the records of {target.name}",
@@ -307,7 +259,7 @@ class Operations:
         if target.key_narrows and target is entity_set:
             options = PAGE_OPTIONS
             schema = {"anyOf": [reference(f"{target.type.name}{PAGE}"), schema]}
-        return self._get(
+        return self._operation(
             entity_set,
             name,
             f"Read a record of {target.name}",
@@ -325,7 +277,7 @@ class Operations:
         value: JsonSchema = {"type": "string"}
         if not raw:
             value = {"type": "object", "required": ["value"], "properties": {"value": {}}}
-        return self._get(
+        return self._operation(
             entity_set,
             "value" if raw else "property",
             "Read a property as text" if raw else "Read a property",
@@ -340,7 +292,7 @@ class Operations:
         summary = "Read the addresses of records" if many else "Read the address of a record"
         schema = reference(REFERENCES if many else REFERENCE)
         response = _response("A page of addresses." if many else "The address.", JSON, schema)
-        return self._get(
+        return self._operation(
             entity_set,
             name,
             summary,
@@ -351,102 +303,93 @@ class Operations:
     def create(self, entity_set: EntitySet) -> JsonSchema:
         """Create a record."""
         guards = (IF_MATCH,) if entity_set.create_guarded else ()
-        return self._change(
+        return self._operation(
             entity_set,
             "create",
             f"Create a record of {entity_set.name}",
-            CREATE,
             (*guards, PREFER_RETURN, *REPEATABLE),
             {
                 "201": _changed(entity_set, "Created.", _LOCATION),
                 "204": _described("Created.", _TAG, _LOCATION, _REPEATED, _TOKEN),
+                **refused(OF_WRITES),
             },
-            _GUARDED if entity_set.create_guarded else "",
+            writes=True,
+            body=CREATE,
+            description=_GUARDED if entity_set.create_guarded else "",
         )
 
     def update(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Update some properties of a record."""
-        return self._change(
+        return self._operation(
             entity_set,
             name,
             f"Update a record of {entity_set.name}",
-            UPDATE,
             (IF_MATCH, PREFER_RETURN, *REPEATABLE),
             {
                 "200": _changed(entity_set, "Updated."),
                 "204": _described("Updated.", _TAG, _REPEATED, _TOKEN),
+                **refused(OF_WRITES),
             },
+            writes=True,
+            body=UPDATE,
         )
 
     def replace(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Replace a record."""
-        return self._change(
+        return self._operation(
             entity_set,
             name,
             f"Replace a record of {entity_set.name}",
-            CREATE,
             (IF_MATCH_OPTIONAL, IF_NONE, PREFER_RETURN, *REPEATABLE),
             {
                 "200": _changed(entity_set, "Replaced."),
                 "201": _changed(entity_set, "Created.", _LOCATION),
                 "204": _described("Replaced or created.", _TAG, _REPEATED, _TOKEN),
+                **refused(OF_WRITES),
             },
-            _UPSERTED,
+            writes=True,
+            body=CREATE,
+            description=_UPSERTED,
         )
 
     def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
         """Delete a record."""
-        return {
-            "operationId": f"{entity_set.name}-{name}",
-            "tags": [entity_set.name],
-            "summary": f"Delete a record of {entity_set.name}",
-            "security": self._write,
-            "parameters": _parameters((IF_MATCH, *REPEATABLE)),
-            "responses": {"204": _described("Deleted.", _REPEATED, _TOKEN), **refused(OF_WRITES)},
-        }
+        return self._operation(
+            entity_set,
+            name,
+            f"Delete a record of {entity_set.name}",
+            (IF_MATCH, *REPEATABLE),
+            {"204": _described("Deleted.", _REPEATED, _TOKEN), **refused(OF_WRITES)},
+            writes=True,
+        )
 
-    def _get(
+    def _operation(
         self,
         entity_set: EntitySet,
         verb: str,
         summary: str,
         names: Iterable[str],
         responses: Mapping[str, JsonSchema],
-    ) -> JsonSchema:
-        return {
-            "operationId": f"{entity_set.name}-{verb}",
-            "tags": [entity_set.name],
-            "summary": summary,
-            "security": self._read,
-            "parameters": _parameters((*names, *ACCESS)),
-            "responses": responses,
-        }
-
-    def _change(
-        self,
-        entity_set: EntitySet,
-        verb: str,
-        summary: str,
-        body: str,
-        names: Iterable[str],
-        responses: Mapping[str, JsonSchema],
+        *,
+        writes: bool = False,
+        body: str = "",
         description: str = "",
     ) -> JsonSchema:
-        schema = reference(f"{entity_set.type.name}{body}")
-        return {
+        """An operation with the parameters `names`; `body` is the ending of the body's schema."""
+        operation: dict[str, object] = {
             "operationId": f"{entity_set.name}-{verb}",
             "tags": [entity_set.name],
             "summary": summary,
-            **({"description": description} if description else {}),
-            "security": self._write,
-            "parameters": _parameters(names),
-            "requestBody": {"required": True, "content": {JSON: {"schema": schema}}},
-            "responses": {**responses, **refused(OF_WRITES)},
+            "security": self._write if writes else self._read,
+            "parameters": [parameter(name) for name in (*names, *(() if writes else ACCESS))],
+            "responses": responses,
         }
-
-
-def _parameters(names: Iterable[str]) -> list[JsonSchema]:
-    return [parameter(name) for name in names]
+        if description:
+            operation["description"] = description
+        if body:
+            schema = reference(f"{entity_set.type.name}{body}")
+            operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+        return operation
 
 
 def _response(

@@ -18,10 +18,10 @@ from comptoir.plan.expressions.options import (
     alias_taken,
     bind_condition,
     computed_value,
-    names_one,
     order_key,
     own_names,
-    unlimited,
+    unlimited_texts,
+    uses_property,
 )
 from comptoir.plan.functions import AggregateFunction
 from comptoir.plan.read import (
@@ -113,7 +113,7 @@ class PipelineBinder:
         self._transformations = 0
         self._nodes = 0
         self._aliases: Aliases | None = None
-        self._unlimited = unlimited(binding)
+        self._unlimited = unlimited_texts(binding)
         self._identity = default_order(self._set).keys
         self._order: tuple[OrderKey, ...] = ()
         self._sorting: list[NamedValue] = []
@@ -208,7 +208,7 @@ class PipelineBinder:
             self._check_name(item.alias, item.position)
             node = self._resolved(item.expression)
             typed = computed_value(self._binder(), node, self.option)
-            if typed.type is types.TEXT and names_one(self._unlimited, node):
+            if typed.type is types.TEXT and uses_property(self._unlimited, node):
                 self._unlimited.add(item.alias)
             lengths[item.alias] = self._length(typed.value, item.position)
             values.append(NamedValue(item.alias, typed.value))
@@ -324,7 +324,7 @@ class PipelineBinder:
             result = INT64 if method == "sum" and typed.type is types.WHOLE else DECIMAL
             function = _FUNCTIONS[method][typed.type]
             return self._aggregated(item, function, typed.value, result, nullable=nullable)
-        if typed.type is types.TEXT and names_one(self._unlimited, expression):
+        if typed.type is types.TEXT and uses_property(self._unlimited, expression):
             raise self._unsupported(expression, f"{method} of {name_of(expression)}")
         function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
         return self._aggregated(item, function, typed.value, typed.edm_type, nullable=nullable)
@@ -402,7 +402,7 @@ class PipelineBinder:
         return alias_taken(owner, alias, self.option, position)
 
     def _refuse_unlimited(self, node: Node, doing: str) -> None:
-        if names_one(self._unlimited, node):
+        if uses_property(self._unlimited, node):
             raise self._unsupported(node, f"{doing} {name_of(node)}")
 
     def _misplaced(self, node: Transformation) -> Refusal:

@@ -174,7 +174,7 @@ def as_wide(typed: TypedValue) -> TypedValue:
     )
 
 
-def narrowed(typed: TypedValue) -> TypedValue:
+def as_narrow(typed: TypedValue) -> TypedValue:
     """Convert a wide decimal to a Decimal; the statement fails if it has too many digits."""
     if typed.type is not types.WIDE_DECIMAL:
         return typed

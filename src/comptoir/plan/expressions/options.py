@@ -9,7 +9,7 @@ from comptoir.edm.types import Stored, Text
 from comptoir.errors import Refusal
 from comptoir.messages import quoted
 from comptoir.plan.expressions import types
-from comptoir.plan.expressions.arithmetic import narrowed
+from comptoir.plan.expressions.arithmetic import as_narrow
 from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
@@ -166,7 +166,7 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
 
 def computed_value(binder: Binder, node: Node, option: str) -> TypedValue:
     """Bind the expression of a computed property; raises `Refusal` (400, 501)."""
-    typed = narrowed(binder.value(node))
+    typed = as_narrow(binder.value(node))
     if typed.type is types.RECORD:
         raise unsupported("A record as a computed value", option, node.position)
     return typed
@@ -201,14 +201,14 @@ def computed_names(computed: Computed) -> Mapping[str, TypedValue]:
     )
 
 
-def names_one(names: Collection[str], expression: Node) -> bool:
+def uses_property(names: Collection[str], expression: Node) -> bool:
     """Whether an expression uses a property with one of these names."""
     return any(
         isinstance(node, Path) and node.segments[-1] in names for node, _ in walk(expression)
     )
 
 
-def unlimited(binding: BindingContext) -> set[str]:
+def unlimited_texts(binding: BindingContext) -> set[str]:
     """Return the names of texts without a maximal length, and of values computed from them.
 
     They cannot be sorted by: the link to a next page could not contain them.

@@ -1,4 +1,4 @@
--- Casts: null where the value is none of the type. Texts are read as the types read them (edm).
+-- Casts: null for a value that is not of the type. Texts are parsed as the types of edm do.
 
 CREATE OR REPLACE FUNCTION comptoir_within(given numeric, lowest numeric, highest numeric)
 RETURNS bigint
@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 
--- Whether a text of the form YYYY-MM-DD names a day of the years 1 to 9999.
+-- Whether a text of the form YYYY-MM-DD is a day in the years 1 to 9999.
 CREATE OR REPLACE FUNCTION comptoir_is_day(given text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -96,7 +96,7 @@ BEGIN
 END
 $$;
 
--- An instant, in UTC where no offset is written.
+-- An instant; without an offset, it is in UTC.
 CREATE OR REPLACE FUNCTION comptoir_instant_of_text(given text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$

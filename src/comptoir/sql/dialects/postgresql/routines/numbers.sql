@@ -1,17 +1,17 @@
--- Numbers: exact, in PostgreSQL's numeric, or an error. Whole numbers are integers, Decimals are
--- integers of hundred-thousandths, wide decimals are texts (plan/expressions/types.py).
+-- Numbers: exact, computed in PostgreSQL's numeric, or an error. Whole numbers are integers, Decimals
+-- are integers of hundred-thousandths, wide decimals are texts (plan/expressions/types.py).
 
--- What a stored Decimal stands for.
+-- The numeric value of a stored Decimal.
 CREATE OR REPLACE FUNCTION comptoir_exact(given bigint) RETURNS numeric
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT given * {fifth} $$;
 
--- What a wide number stands for.
+-- The numeric value of a wide decimal.
 CREATE OR REPLACE FUNCTION comptoir_exact(given text) RETURNS numeric
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT (given::numeric - {largest}) * {finest} $$;
 
--- A stored Decimal as a wide number.
+-- A stored Decimal as a wide decimal.
 CREATE OR REPLACE FUNCTION comptoir_widen(given bigint) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT lpad((given * {finer} + {largest})::text, {width}, '0') $$;
@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION comptoir_negate_wide(given text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT lpad((2 * {largest} - given::numeric)::text, {width}, '0') $$;
 
--- Keeps a whole number within those that have as many digits as a Decimal has before its point.
+-- Bounds a whole number to the digits that a Decimal has before its decimal point.
 CREATE OR REPLACE FUNCTION comptoir_bounded(given bigint) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 
--- Decimals, of which the second is a whole number when they are multiplied.
+-- An operation on Decimals; the second operand of a multiplication is a whole number.
 CREATE OR REPLACE FUNCTION comptoir_decimal(one bigint, operation text, other bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
@@ -148,7 +148,7 @@ BEGIN
 END
 $$;
 
--- A number to a whole one, as a Decimal; `direction` is round, floor or ceiling.
+-- A number rounded to an integer, as a Decimal; `direction` is round, floor or ceiling.
 CREATE OR REPLACE FUNCTION comptoir_rounded(given numeric, direction text) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
@@ -181,7 +181,7 @@ BEGIN
 END
 $$;
 
--- A wide number as a Decimal.
+-- A wide decimal as a Decimal.
 CREATE OR REPLACE FUNCTION comptoir_narrow(given numeric) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$

@@ -1,8 +1,8 @@
--- Texts as Python sees them: str.lower, str.upper, str.casefold, str.strip. ASCII is the database's
--- own under the collation "C", the rest as the Python says that these statements come from.
+-- Python's str.lower, str.upper, str.casefold and str.strip. The database changes the case of ASCII
+-- itself, under the collation "C"; these statements contain the rules of Python for the rest.
 
--- A text with other characters for some of its own. `by` says what becomes of each of these, which
--- is none of them, and `others` is a class of those that stay.
+-- A text with some characters replaced. `by` maps each of these to its replacement, which contains
+-- none of them, and `others` is a character class of those that stay.
 CREATE OR REPLACE FUNCTION comptoir_changed(given text, others text, by jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 
--- Texts as searches compare them: folded, and parted by what no folded text holds, a capital.
+-- Texts folded for searches, separated by a capital letter, which no folded text contains.
 CREATE OR REPLACE FUNCTION comptoir_fold(texts text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -92,7 +92,7 @@ CREATE OR REPLACE FUNCTION comptoir_trim(given text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 AS $$ SELECT btrim(given, {blanks}) $$;
 
--- The text from a position on; a negative position counts from the end.
+-- The text from a position; a negative position counts from the end.
 CREATE OR REPLACE FUNCTION comptoir_substring(given text, start bigint) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$

@@ -1,4 +1,4 @@
--- Times: moments and dates are texts that sort in time, durations hundred-thousandths of a second.
+-- Times: instants and dates are texts that sort by time, durations hundred-thousandths of a second.
 
 -- A duration in ISO 8601.
 CREATE OR REPLACE FUNCTION comptoir_text_of_duration(given bigint) RETURNS text
@@ -26,7 +26,7 @@ BEGIN
 END
 $$;
 
--- A moment as the span since the first one.
+-- An instant as the duration since the first one.
 CREATE OR REPLACE FUNCTION comptoir_span(moment text) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- A moment some span later; what is finer than a millisecond is cut.
+-- The instant after a duration, truncated to milliseconds.
 CREATE OR REPLACE FUNCTION comptoir_add_moment(moment text, span bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 
--- A date some span later; what is less than a day is cut, towards the past.
+-- The date after a duration, truncated to whole days towards the past.
 CREATE OR REPLACE FUNCTION comptoir_add_date(given text, span bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$

@@ -1,6 +1,6 @@
--- Sums and averages: made by PostgreSQL in numeric, which is exact, and fitted here.
+-- Sums and averages: PostgreSQL computes them exactly, in numeric; these check that results fit.
 
--- A sum that must not be larger than `most`; `fitting` says how much that is.
+-- Refuses a sum larger than `most`, which `fitting` describes.
 CREATE OR REPLACE FUNCTION comptoir_total(given numeric, most numeric, fitting text)
 RETURNS numeric
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
@@ -14,7 +14,7 @@ BEGIN
 END
 $$;
 
--- The nearest Decimal to the average of so many numbers; null of none.
+-- The average of `numbers` numbers, rounded to a Decimal; null for none.
 CREATE OR REPLACE FUNCTION comptoir_mean(total numeric, numbers bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL SAFE
 AS $$
