@@ -59,6 +59,12 @@ def test_a_server_without_tls_is_reported(command: Command, postgres_url: str) -
     assert "Check sslmode" in fault(command, f"{postgres_url}?sslmode=require")
 
 
+def test_a_server_with_another_role_is_reported(command: Command, postgres_url: str) -> None:
+    line = fault(command, f"{postgres_url}?target_session_attrs=standby")
+    assert "None of the hosts match" in line
+    assert "correct target_session_attrs" in line
+
+
 def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
     line = fault(command, f"postgresql://me:hush@/x?host={tmp_path}")
     assert "No such file or directory" in line
