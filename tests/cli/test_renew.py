@@ -167,7 +167,7 @@ def test_a_write_by_an_old_tag_is_refused_by_a_service_that_has_not_noticed(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction compares the tag with the incarnation that the company has by then."""
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 600)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 600)
     client = company_of(service_over)
     made = client.post(AGENTS, {"code": "A"})
     path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)

@@ -191,7 +191,7 @@ def test_a_service_responds_404_while_a_company_is_copied_again(
 def test_a_service_that_still_knows_the_company_writes_nothing(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 60)
     pair.copied(company)
     there = pair.there(company)
     there.record(CONTACT)

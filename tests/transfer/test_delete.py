@@ -181,7 +181,7 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
 ) -> None:
     """Each run is interrupted after its first step, until none is left."""
     for module in (steps, store):
-        monkeypatch.setattr(module, "KNOWN_SECONDS", 0.0)
+        monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.0)
     company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
     before = rows_of(ready.url, kept)
     left = sum(rows_left(ready, company).values())
