@@ -11,7 +11,7 @@ from support.shards import shard
 
 @pytest.fixture(scope="session")
 def sharded(postgres_server: Databases) -> Iterator[str]:
-    """The URL of an empty database in which each company lies in partitions of its own."""
+    """The URL of an empty database that has partitions for each company."""
     url = postgres_server.new_database()
     migrate(Settings(database=url), MODEL)
     shard(url)

@@ -1,4 +1,4 @@
-"""`comptoir migrate --distribute citus`: what it asks of Citus, and what it refuses.
+"""`comptoir migrate --distribute citus`: its calls of Citus, and its errors.
 
 Citus cannot be had here, so a stand-in answers for it: a database that says that it has the
 extension, with a function that takes note of what it is asked. Where Citus is, it is tried itself.
@@ -56,18 +56,18 @@ def command(tmp_path: Path) -> Command:
 
 @pytest.fixture
 def stand_in(postgres_server: Databases, postgres_url: str) -> str:
-    """The URL of an empty database that says that it has Citus."""
+    """The URL of an empty database with a stand-in for Citus."""
     postgres_server.administer(STAND_IN, database=name_of(postgres_url))
     return postgres_url
 
 
 def asked(postgres_server: Databases, url: str) -> list[tuple[object, ...]]:
-    """What was asked of the stand-in: table, column, the table to be together with, and how."""
+    """The calls of the stand-in: table, column, the colocated table, and the type."""
     query = "SELECT name, distributed_by, beside, shard_mode FROM asked ORDER BY number"
     return postgres_server.asked(query, name_of(url))
 
 
-def test_a_database_without_citus_is_refused_and_left_as_it_is(
+def test_a_database_without_citus_is_refused_without_changes(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     line = command.fault(*DISTRIBUTE, postgres_url)
@@ -77,7 +77,7 @@ def test_a_database_without_citus_is_refused_and_left_as_it_is(
     assert postgres_server.asked(made, name_of(postgres_url)) == [(0,)]
 
 
-def test_a_file_is_refused_and_not_made(command: Command) -> None:
+def test_a_file_is_refused_and_not_created(command: Command) -> None:
     line = command.fault(*DISTRIBUTE, f"sqlite:///{command.database}")
     assert "is a file and cannot be distributed" in line
     assert not command.database.exists()
@@ -87,7 +87,7 @@ def test_another_engine_is_refused(command: Command) -> None:
     assert "'mongo' is not one of 'citus'" in command.fault("migrate", "--distribute", "mongo")
 
 
-def test_all_tables_are_distributed_by_company_and_kept_together(
+def test_all_tables_are_distributed_by_company_and_colocated(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     with StatementProxy(stand_in) as proxy:
@@ -106,7 +106,7 @@ def test_all_tables_are_distributed_by_company_and_kept_together(
     assert not [text for text in run if looks_a_type_up(text)]
 
 
-def test_what_is_distributed_is_left_alone_and_what_is_added_is_distributed_too(
+def test_a_later_migration_distributes_only_new_tables(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done(*DISTRIBUTE, stand_in)
@@ -122,14 +122,14 @@ def test_what_is_distributed_is_left_alone_and_what_is_added_is_distributed_too(
         assert asked(postgres_server, stand_in) == before
 
 
-def test_a_database_with_citus_is_not_distributed_unasked(
+def test_a_plain_migration_distributes_nothing(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done("migrate", "--database", stand_in)
     assert asked(postgres_server, stand_in) == []
 
 
-def test_a_unique_index_across_companies_is_told(
+def test_a_unique_index_without_the_company_is_refused(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done("migrate", "--database", stand_in)
@@ -144,7 +144,7 @@ def test_a_unique_index_across_companies_is_told(
     assert asked(postgres_server, stand_in) == []
 
 
-def test_the_statements_follow_from_what_the_database_says() -> None:
+def test_the_statements_follow_from_the_state_of_the_cluster() -> None:
     routines = [each for each in distribution(TABLES, BARE, "x") if each.startswith("CREATE")]
     assert routines
     one = (
@@ -165,21 +165,21 @@ def test_the_statements_follow_from_what_the_database_says() -> None:
     ],
     ids=["by another column", "apart", "without the companies"],
 )
-def test_what_is_distributed_otherwise_is_told(placements: Mapping[str, Placement]) -> None:
+def test_a_table_with_another_distribution_is_refused(placements: Mapping[str, Placement]) -> None:
     with pytest.raises(OperatorError, match=r"table repeats of x .* undistribute_table"):
         distribution(TABLES, replace(BARE, placements=placements), "x")
 
 
 @pytest.mark.parametrize("version", ["10.2", "9.5"])
-def test_a_version_that_is_too_old_is_told(version: str) -> None:
+def test_an_old_version_of_citus_is_refused(version: str) -> None:
     with pytest.raises(OperatorError, match=f"has Citus {version}; 11 or later is needed"):
         check_cluster(replace(BARE, version=version), "x")
 
 
-def test_a_duplicate_on_a_shard_is_told_by_what_it_is_of(
+def test_a_duplicate_on_a_shard_has_the_constraint_of_its_table(
     postgres_server: Databases, postgres_url: str, tmp_path: Path
 ) -> None:
-    """Citus names the shard's constraint, in the message alone."""
+    """Citus has the name of the shard's constraint in the message only."""
     Command.without_database(tmp_path).done("migrate", "--database", postgres_url)
     fault = 'duplicate key value violates unique constraint "ux_itemsExt_0_102042"'
     postgres_server.administer(
@@ -194,7 +194,7 @@ def test_a_duplicate_on_a_shard_is_told_by_what_it_is_of(
     assert answer.json()["error"]["target"] == "number"
 
 
-def test_citus_itself_takes_what_it_is_asked(
+def test_citus_accepts_the_distribution(
     postgres_server: Databases, command: Command, tmp_path: Path
 ) -> None:
     available = "SELECT 1 FROM pg_available_extensions WHERE name = 'citus'"

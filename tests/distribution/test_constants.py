@@ -1,4 +1,4 @@
-"""A condition on related records that is the same for all of them leaves the statement routable.
+"""Statements with a constant condition on related records can be routed.
 
 Where the planner finds out that no related record can be meant, it drops the table from the plan,
 and with it the company and what relates the records. Citus then finds nothing to route by.
@@ -45,7 +45,7 @@ HOLDING = {
 
 
 @pytest.mark.parametrize("name", HOLDING)
-def test_conditions_that_name_no_related_record_are_routed(
+def test_constant_conditions_on_related_records_are_routed(
     name: str, sharded: str, tmp_path: Path
 ) -> None:
     condition, holds = HOLDING[name]

@@ -1,4 +1,4 @@
-"""What tells whether a statement can be routed by the company does tell."""
+"""The check of whether a statement can be routed detects one that cannot."""
 
 import pytest
 
@@ -47,16 +47,16 @@ UNROUTED = {
 
 
 @pytest.mark.parametrize("name", ROUTED)
-def test_what_can_be_routed_passes(name: str, sharded: str) -> None:
+def test_a_routable_statement_passes(name: str, sharded: str) -> None:
     assert faults(sharded, {ROUTED[name]: []}) == {}
 
 
 @pytest.mark.parametrize("name", UNROUTED)
-def test_what_cannot_be_routed_is_told(name: str, sharded: str) -> None:
+def test_an_unroutable_statement_is_detected(name: str, sharded: str) -> None:
     (fault,) = faults(sharded, {UNROUTED[name]: []}).values()
     assert not may_cross(fault)
 
 
-def test_who_lists_the_companies_may_read_all_of_them(sharded: str) -> None:
+def test_the_list_of_companies_may_read_all_of_them(sharded: str) -> None:
     (fault,) = faults(sharded, {"SELECT name FROM companies WHERE name > $1": []}).values()
     assert may_cross(fault)

@@ -1,4 +1,4 @@
-"""Every statement on PostgreSQL is the matter of one company, so that Citus can route it."""
+"""Every statement on PostgreSQL reads and writes one company, so that Citus can route it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,12 +29,12 @@ from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
 
 MANY = 2 * STAGED
-"""Of so many rows, all are inserted or updated at once."""
+"""A number of rows that one statement inserts or updates."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """The statements that were run while all was done, and what built those over records."""
+    """The executed statements, and the builders of statements over records."""
 
     run: Mapping[str, Sequence[Values]]
     builders: Statements
@@ -42,7 +42,7 @@ class Heard:
 
 @pytest.fixture(scope="module")
 def heard(sharded: str, tmp_path_factory: pytest.TempPathFactory) -> Heard:
-    """What is said to the database by the whole corpus, and by whatever else there is to do."""
+    """The statements of the whole corpus, of all writes and of all commands."""
     folder = tmp_path_factory.mktemp("heard")
     builders = statements_of(MODEL, POSTGRESQL)
     with StatementProxy(sharded) as proxy, pytest.MonkeyPatch.context() as patch:
@@ -65,7 +65,7 @@ def replay(service: Service) -> None:
 
 
 def search(service: Service) -> None:
-    """Search what is indexed, what has changed since, and what has gone."""
+    """Search indexed, changed and deleted records."""
     company = service.new_company()
     for resource, sample in SAMPLES.items():
         company.load(resource, sample)
@@ -78,7 +78,7 @@ def search(service: Service) -> None:
 
 
 def write(service: Service) -> None:
-    """Write in all ways: by key, by rule, by relation, in groups, again, and what follows."""
+    """Write by key, unique rule and navigation, in groups, and repeated."""
     company = service.new_company()
     mirror = Mirror(company, "contactsExt")
     for resource in WRITABLE:
@@ -117,7 +117,7 @@ def write(service: Service) -> None:
 
 
 def command(folder: Path, url: str) -> None:
-    """Do all that commands do: copy a company there and another one back, and delete them."""
+    """Copy a company to the database and another one back, and delete them, as commands do."""
     here = Command.without_database(folder)
     beside = f"sqlite:///{here.database}"
     files = folder / "in"
@@ -140,7 +140,7 @@ def command(folder: Path, url: str) -> None:
 
 
 def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | StatementCache[object]]]:
-    """The prepared statements within a thing, and what keeps those that are built on demand."""
+    """The prepared statements of an object, and its caches of statements built on demand."""
     if isinstance(thing, Prepared | StatementCache):
         yield name, thing
     elif isinstance(thing, Mapping):
@@ -157,7 +157,7 @@ def held(thing: object, name: str = "") -> Iterator[tuple[str, Prepared | Statem
             yield from held(each, f"{name}.{inner}")
 
 
-def test_every_statement_that_is_run_is_routed_by_the_company(heard: Heard, sharded: str) -> None:
+def test_every_executed_statement_is_routed_by_the_company(heard: Heard, sharded: str) -> None:
     found = faults(sharded, heard.run)
     unrouted = [f"{each.reason}: {text}" for text, each in found.items() if not may_cross(each)]
     assert not unrouted, "\n\n".join(unrouted)
@@ -165,8 +165,8 @@ def test_every_statement_that_is_run_is_routed_by_the_company(heard: Heard, shar
     assert len(heard.run) > 600
 
 
-def test_every_statement_that_is_held_is_routed_by_the_company(sharded: str) -> None:
-    """Those that are compiled without being asked for, whether or not a scenario runs them."""
+def test_every_prepared_statement_is_routed_by_the_company(sharded: str) -> None:
+    """Including statements that no scenario runs."""
     statements = statements_of(MODEL, POSTGRESQL)
     assert statements.company_rows.tables, "compiled when a first table is copied"
     assert statements.company_rows.removals, "compiled when a first table is dropped"
@@ -176,8 +176,8 @@ def test_every_statement_that_is_held_is_routed_by_the_company(sharded: str) -> 
     assert not found, "\n\n".join(f"{each.reason}: {text}" for text, each in found.items())
 
 
-def test_no_way_to_build_statements_is_left_out(heard: Heard) -> None:
-    """A builder that nothing here uses could build what is routed nowhere."""
+def test_the_scenarios_use_every_builder_of_statements(heard: Heard) -> None:
+    """An unused builder could build unroutable statements."""
     kept = [(name, each) for name, each in held(heard.builders) if isinstance(each, StatementCache)]
     assert len(kept) > 8
     assert [name for name, each in kept if not each] == []
@@ -191,8 +191,8 @@ def test_no_type_is_looked_up_in_the_catalog(heard: Heard) -> None:
     assert [text for text in heard.run if looks_a_type_up(text)] == []
 
 
-def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) -> None:
-    """Citus keeps no tables together whose keys have different types or collations."""
+def test_the_distribution_columns_have_one_type(sharded: str) -> None:
+    """Citus cannot colocate tables whose columns have different types or collations."""
 
     async def types() -> list[tuple[str, str]]:
         connection = await asyncpg.connect(sharded)
@@ -209,8 +209,8 @@ def test_the_keys_by_which_tables_are_distributed_are_of_one_type(sharded: str) 
     assert asyncio.run(types()) == [("character varying", '"C"')]
 
 
-def test_readiness_depends_on_no_company(sharded: str, tmp_path: Path) -> None:
-    """A worker of Citus that fails must not take all hosts out; a lock stands in for that."""
+def test_readiness_reads_no_company(sharded: str, tmp_path: Path) -> None:
+    """A failed worker of Citus must not make all hosts unready; a lock simulates the failure."""
     locks = [f'LOCK TABLE "companies__{number}"' for number in range(SHARDS)]
 
     async def while_locked(service: Service) -> httpx.Response:

@@ -29,23 +29,23 @@ whole_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_character
 stored_decimals = st.integers(-(10**18) + 1, 10**18 - 1)
 
 
-def wire(kind: PrimitiveType, stored: Stored) -> Json:
+def wire(edm_type: PrimitiveType, stored: Stored) -> Json:
     """The decoded wire form of a stored value, with exact numbers."""
-    encoded = msgspec.json.encode(stored if kind.to_wire is None else kind.to_wire(stored))
+    encoded = msgspec.json.encode(stored if edm_type.to_wire is None else edm_type.to_wire(stored))
     return parse_object(b'{"value":' + encoded + b"}")["value"]
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: type(kind).__name__)
-def test_no_value_reads_back_as_itself(kind: PrimitiveType) -> None:
-    assert kind.from_json(wire(kind, kind.default)) == kind.default
-    assert kind.from_texts([""]) == [kind.default]
+@pytest.mark.parametrize("edm_type", ALL, ids=lambda edm_type: type(edm_type).__name__)
+def test_no_value_reads_back_as_itself(edm_type: PrimitiveType) -> None:
+    assert edm_type.from_json(wire(edm_type, edm_type.default)) == edm_type.default
+    assert edm_type.from_texts([""]) == [edm_type.default]
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: type(kind).__name__)
-def test_null_is_refused_with_the_value_that_clears(kind: PrimitiveType) -> None:
+@pytest.mark.parametrize("edm_type", ALL, ids=lambda edm_type: type(edm_type).__name__)
+def test_null_is_refused_with_the_value_that_clears(edm_type: PrimitiveType) -> None:
     with pytest.raises(ValueFault) as refused:
-        kind.from_json(None)
-    assert kind.no_value in str(refused.value)
+        edm_type.from_json(None)
+    assert edm_type.no_value in str(refused.value)
 
 
 @given(whole_texts.filter(lambda text: len(text) <= 100))

@@ -27,8 +27,8 @@ def of_set(entity_set: EntitySet) -> Object:
     return member(container(document), entity_set.name)
 
 
-def of_property(kind: str, name: str) -> Object:
-    return member(schema(json(model=WITH_SPECIMENS)), kind, name)
+def of_property(entity_type: str, name: str) -> Object:
+    return member(schema(json(model=WITH_SPECIMENS)), entity_type, name)
 
 
 def names(held: Object, term: str, list_name: str) -> Value:
@@ -37,16 +37,16 @@ def names(held: Object, term: str, list_name: str) -> Value:
 
 def test_every_element_has_the_description_of_the_catalog() -> None:
     for entity_set in MODEL.sets:
-        kind = member(schema(json()), entity_set.type.name)
-        assert kind[f"{CORE}.Description"] == entity_set.type.description
+        entity_type = member(schema(json()), entity_set.type.name)
+        assert entity_type[f"{CORE}.Description"] == entity_set.type.description
         for held in entity_set.type.properties:
-            assert member(kind, held.name)[f"{CORE}.Description"] == held.description
+            assert member(entity_type, held.name)[f"{CORE}.Description"] == held.description
         for relation in entity_set.type.navigation:
-            assert member(kind, relation.name)[f"{CORE}.Description"] == relation.description
+            assert member(entity_type, relation.name)[f"{CORE}.Description"] == relation.description
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "term"),
+    ("entity_type", "name", "term"),
     [
         ("contact", "lastModifiedDateTime", "Computed"),
         ("specimen", "changedAt", "Computed"),
@@ -60,8 +60,8 @@ def test_every_element_has_the_description_of_the_catalog() -> None:
         ("customer", "id", None),
     ],
 )
-def test_computed_properties_are_annotated(kind: str, name: str, term: str | None) -> None:
-    terms = [each for each in of_property(kind, name) if each.startswith(f"{CORE}.Computed")]
+def test_computed_properties_are_annotated(entity_type: str, name: str, term: str | None) -> None:
+    terms = [each for each in of_property(entity_type, name) if each.startswith(f"{CORE}.Computed")]
     assert terms == ([] if term is None else [f"{CORE}.{term}"])
 
 
@@ -82,9 +82,9 @@ def test_suggested_values_are_examples() -> None:
 
 
 def test_unique_rules_are_alternate_keys() -> None:
-    kind = member(schema(json()), "itemTranslation")
+    entity_type = member(schema(json()), "itemTranslation")
     keys = [{"Key": [{"Name": "itemNo"}, {"Name": "languageCode"}, {"Name": "variantCode"}]}]
-    assert kind[f"{CORE}.AlternateKeys"] == keys
+    assert entity_type[f"{CORE}.AlternateKeys"] == keys
     two = member(schema(json(model=WITH_SPECIMENS)), "specimen")[f"{CORE}.AlternateKeys"]
     assert two == [{"Key": [{"Name": "code"}, {"Name": "series"}]}, {"Key": [{"Name": "rank"}]}]
     assert f"{CORE}.AlternateKeys" not in member(schema(json()), "salesPrice")
@@ -168,15 +168,15 @@ def test_contained_sets_have_the_same_annotations_at_the_root() -> None:
 
 
 def test_the_container_is_annotated() -> None:
-    told = container(json())
-    assert told[f"{CAPABILITIES}.FilterFunctions"] == ["contains", "startswith"]
-    assert told[f"{CAPABILITIES}.ConformanceLevel"] == "Intermediate"
-    assert member(told, f"{CAPABILITIES}.BatchSupport")["Supported"] is True
-    assert member(told, f"{CAPABILITIES}.DeepInsertSupport")["Supported"] is False
+    annotated = container(json())
+    assert annotated[f"{CAPABILITIES}.FilterFunctions"] == ["contains", "startswith"]
+    assert annotated[f"{CAPABILITIES}.ConformanceLevel"] == "Intermediate"
+    assert member(annotated, f"{CAPABILITIES}.BatchSupport")["Supported"] is True
+    assert member(annotated, f"{CAPABILITIES}.DeepInsertSupport")["Supported"] is False
     for absent in ("AsynchronousRequests", "KeyAsSegment", "CrossJoin"):
-        assert told[f"{CAPABILITIES}.{absent}Supported"] is False
-    assert told["@Org.OData.Repeatability.V1.Supported"] is True
-    assert told["@Org.OData.Authorization.V1.SecuritySchemes"] == [{"Authorization": "bearer"}]
+        assert annotated[f"{CAPABILITIES}.{absent}Supported"] is False
+    assert annotated["@Org.OData.Repeatability.V1.Supported"] is True
+    assert annotated["@Org.OData.Authorization.V1.SecuritySchemes"] == [{"Authorization": "bearer"}]
 
 
 def test_xml_distinguishes_the_types_of_values() -> None:
@@ -188,7 +188,7 @@ def test_xml_distinguishes_the_types_of_values() -> None:
         for attribute in each.attrib
         if each.tag in (f"{EDM}Annotation", f"{EDM}PropertyValue")
     } - {("Annotation", "Term"), ("Annotation", "Qualifier"), ("PropertyValue", "Property")}
-    assert {kind for _, kind in written} == {"Bool", "Int", "String", "PropertyPath", "EnumMember"}
+    assert {tag for _, tag in written} == {"Bool", "Int", "String", "PropertyPath", "EnumMember"}
     paths = {each.text for each in document.iter(f"{EDM}PropertyPath")}
     assert "onlinePassword" in paths
     [level] = [

@@ -52,8 +52,8 @@ def test_an_entity_type_has_the_properties_of_the_interface_in_order(
     resource: str, under_company: bool
 ) -> None:
     """Filter-only properties come last."""
-    kind = type_of(xml(under_company=under_company), MODEL.by_name[resource].type.name)
-    properties = {each.get("Name"): each.get("Type") for each in kind.iter(f"{EDM}Property")}
+    entity_type = type_of(xml(under_company=under_company), MODEL.by_name[resource].type.name)
+    properties = {each.get("Name"): each.get("Type") for each in entity_type.iter(f"{EDM}Property")}
     expected = {name: TYPES[wire] for name, wire in FIELDS[resource].items()}
     pairs = PAIRS if resource == "filteredItemAttributesExt" else []
     assert list(properties.items()) == [
@@ -63,8 +63,8 @@ def test_an_entity_type_has_the_properties_of_the_interface_in_order(
 
 
 def test_properties_are_not_nullable_and_have_facets() -> None:
-    kind = type_of(xml(model=WITH_SPECIMENS), "specimen")
-    facets = {each.attrib.pop("Name"): each.attrib for each in kind.iter(f"{EDM}Property")}
+    entity_type = type_of(xml(model=WITH_SPECIMENS), "specimen")
+    facets = {each.attrib.pop("Name"): each.attrib for each in entity_type.iter(f"{EDM}Property")}
     assert all(each.pop("Nullable") == "false" for each in facets.values())
     assert facets["code"] == {"Type": "Edm.String", "MaxLength": "100"}
     assert facets["text"] == {"Type": "Edm.String", "MaxLength": "4000"}
@@ -75,10 +75,12 @@ def test_properties_are_not_nullable_and_have_facets() -> None:
 
 
 def test_filter_only_properties_are_nullable() -> None:
-    kind = member(schema(json()), "filteredItemAttribute")
-    nullable = [name for name, held in members(kind, "Property").items() if "$Nullable" in held]
+    entity_type = member(schema(json()), "filteredItemAttribute")
+    nullable = [
+        name for name, held in members(entity_type, "Property").items() if "$Nullable" in held
+    ]
     assert nullable == PAIRS
-    assert member(kind, PAIRS[0])[f"{CORE}.Permissions"] == "None"
+    assert member(entity_type, PAIRS[0])[f"{CORE}.Permissions"] == "None"
 
 
 @ROOTS
@@ -142,7 +144,7 @@ def test_navigation_properties_have_no_wrong_constraint_or_partner() -> None:
 
 
 def test_an_inverse_navigation_property_is_the_partner() -> None:
-    def kind(name: str, other: str, on: tuple[str, str], only: str = "") -> EntitySet:
+    def entity_set(name: str, other: str, on: tuple[str, str], only: str = "") -> EntitySet:
         wanted = {"code": only} if only else {}
         relation = NavigationProperty("others", f"{other}sExt", on, "Those alike.", only=wanted)
         properties = (Property("id", GUID), Property("number", CODE), Property("code", CODE))
@@ -153,10 +155,10 @@ def test_an_inverse_navigation_property_is_the_partner() -> None:
         return [member(known, name, "others").get("$Partner") for name in ("left", "right")]
 
     left, right = ("number", "code"), ("code", "number")
-    plain = kind("left", "right", left)
-    assert partners(plain, kind("right", "left", right)) == ["others", "others"]
-    assert partners(plain, kind("right", "left", left)) == [None, None]
-    assert partners(plain, kind("right", "left", right, only="A")) == [None, None]
+    plain = entity_set("left", "right", left)
+    assert partners(plain, entity_set("right", "left", right)) == ["others", "others"]
+    assert partners(plain, entity_set("right", "left", left)) == [None, None]
+    assert partners(plain, entity_set("right", "left", right, only="A")) == [None, None]
 
 
 def test_all_used_vocabularies_are_referenced() -> None:

@@ -147,9 +147,9 @@ def test_operation_ids_are_unique() -> None:
 
 @pytest.mark.parametrize("resource", FIELDS)
 def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) -> None:
-    kind = MODEL.by_name[resource].type
-    properties = member(schema(kind.name), "properties")
-    related = {each.name for each in kind.navigation}
+    entity_type = MODEL.by_name[resource].type
+    properties = member(schema(entity_type.name), "properties")
+    related = {each.name for each in entity_type.navigation}
     fields = [name for name in properties if "@" not in name and name not in related]
     assert fields == list(FIELDS[resource])
     types = {

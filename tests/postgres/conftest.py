@@ -1,4 +1,4 @@
-"""A server of PostgreSQL that tests may stop, kill and fill, with a service over it."""
+"""Servers of PostgreSQL that tests may stop, kill and fill, with services over them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.store.migration import migrate
-from postgres.following import Followed, Pair
+from postgres.replication import Pair, ReplicatedService
 from support.postgres import Databases, Postgres
 from support.service import Service
 from support.standby import Standby
@@ -21,7 +21,7 @@ Served = Callable[..., Service]
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """A server that a test has to itself."""
+    """A server for a single test."""
     with Postgres() as server:
         yield server
 
@@ -48,15 +48,15 @@ def lasting_pair() -> Iterator[Pair]:
 
 @pytest.fixture
 def pair(lasting_pair: Pair) -> Iterator[Pair]:
-    """A server with a standby, which a test may stop, kill and make wait."""
+    """A server with a standby, which a test may stop, kill and pause."""
     yield lasting_pair
-    lasting_pair.mend()
+    lasting_pair.repair()
 
 
 @pytest.fixture
-def followed(pair: Pair, served: Served) -> Followed:
+def replicated(pair: Pair, served: Served) -> ReplicatedService:
     """A service with a replica."""
-    return Followed.on(pair, served)
+    return ReplicatedService.on(pair, served)
 
 
 def migrated(server: Databases) -> str:

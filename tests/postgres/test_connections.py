@@ -1,4 +1,4 @@
-"""Ways to a server: over TLS, over a Unix socket, over several hosts."""
+"""Connections to a server over TLS, over a Unix socket, and to several hosts."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -22,7 +22,7 @@ from support.postgres import LOOPBACK, Databases, Postgres, free_port, name_of
 
 
 def certify(folder: Path, name: str) -> tuple[Path, Path]:
-    """A certificate for loopback that vouches for itself, and its key."""
+    """A self-signed certificate for loopback, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -54,18 +54,18 @@ def certify(folder: Path, name: str) -> tuple[Path, Path]:
 
 
 def works(served: Served, url: str) -> None:
-    """A service over a database writes there and reads back."""
+    """Write a record by a service over a database, and read it."""
     company = served(url).new_company()
     created = record(company.post("campaignsExt", {"number": "C-1"}), 201)
     assert company.record(f"campaignsExt({created['id']})")["number"] == "C-1"
 
 
-def test_a_unix_socket_leads_to_the_server(postgres_server: Databases, served: Served) -> None:
+def test_a_url_can_name_a_unix_socket(postgres_server: Databases, served: Served) -> None:
     name = name_of(migrated(postgres_server))
     works(served, postgres_server.url(name, over_socket=True))
 
 
-def test_of_several_hosts_one_that_is_up_is_taken(
+def test_the_first_reachable_host_of_a_url_is_used(
     postgres_server: Databases, served: Served
 ) -> None:
     parts = urlsplit(migrated(postgres_server))

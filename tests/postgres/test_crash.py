@@ -1,4 +1,4 @@
-"""What was acknowledged is there, whatever becomes of the server of the database."""
+"""Acknowledged writes survive crashes and stops of the database server."""
 
 from pathlib import Path
 

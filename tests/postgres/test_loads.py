@@ -1,4 +1,4 @@
-"""Loads on PostgreSQL: many rows in few statements, by the rights of any write, beside others."""
+"""Loads on PostgreSQL: few statements, no additional privileges, concurrent writes."""
 
 import asyncio
 from pathlib import Path
@@ -50,7 +50,7 @@ def statements_of(company: Company, resource: str, rows: list[Row]) -> int:
     return len(statements)
 
 
-def test_a_load_takes_no_more_statements_for_many_rows_than_for_some(company: Company) -> None:
+def test_the_number_of_statements_of_a_load_does_not_grow_with_its_rows(company: Company) -> None:
     firms: list[Row] = [
         {"number": f"F{number}", "type": "Company", "displayName": f"Firm {number}"}
         for number in range(FIRMS)
@@ -69,7 +69,7 @@ def test_a_load_takes_no_more_statements_for_many_rows_than_for_some(company: Co
 
 def test_rows_that_change_in_different_columns_share_statements(company: Company) -> None:
     def units(count: int, text: str) -> list[Row]:
-        """Units of which every second one has a text as its name, the others as their code."""
+        """Units of measure; every other one has the text as its name, the rest as their code."""
         columns = ("displayName", "internationalStandardCode")
         return [
             {
@@ -87,7 +87,7 @@ def test_rows_that_change_in_different_columns_share_statements(company: Company
     assert statements_of(company, "unitsOfMeasureExt", units(500, "C")) <= few
 
 
-def test_a_load_needs_no_right_to_make_temporary_tables(
+def test_a_load_needs_no_privilege_to_create_temporary_tables(
     postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
@@ -103,9 +103,7 @@ def test_a_load_needs_no_right_to_make_temporary_tables(
     assert names == {f"after {number}" for number in range(200)}
 
 
-def test_a_write_waits_for_a_part_of_a_load_and_not_for_all_of_it(
-    company: Company, tmp_path: Path
-) -> None:
+def test_a_write_waits_for_one_unit_of_a_load_only(company: Company, tmp_path: Path) -> None:
     path = tmp_path / f"{AGENTS}.csv"
     rows = 20_000
     path.write_text("code\n" + "".join(f"A{number}\n" for number in range(rows)))
@@ -119,7 +117,7 @@ def test_a_write_waits_for_a_part_of_a_load_and_not_for_all_of_it(
 
 
 async def written_beside(company: Company, settings: Settings, path: Path) -> Response:
-    """Load a file, and ask for a write on connections of its own when the first part is stored."""
+    """Load a file, and write on other connections when the first unit is stored."""
     loading, serving = open_store(settings), open_store(settings)
     service = Service(MODEL, serving, settings)
     written: list[asyncio.Task[Response]] = []

@@ -1,4 +1,4 @@
-"""Dozens of writers in several processes, and one who follows the change log beside them."""
+"""Dozens of writers in several processes, and a reader that follows the change log."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ WRITERS = 64
 SECONDS = 30 if IN_CI else 3
 
 Written = tuple[int, str, str]
-"""What a change is known by: its number, the record's key, the verb."""
+"""A change: its number, the record's key, the verb."""
 
 
 class Follower:
@@ -39,7 +39,7 @@ class Follower:
         self._reading.start()
 
     def has(self, number: int) -> bool:
-        """Whether the change with a number was printed, or one behind it."""
+        """Whether the change with a number was printed, or a later one."""
         return bool(self.lines) and self.lines[-1].number >= number
 
     def join(self) -> None:
@@ -65,7 +65,7 @@ def following(settings: Settings, company: Company) -> Iterator[Follower]:
 
 
 def write(company: Company, number: int, until_then: float, written: list[Written]) -> None:
-    """Create records, change each a few times and delete some; notes what was acknowledged."""
+    """Create records, change each a few times and delete some; records the acknowledged writes."""
     rounds = 0
     while monotonic() < until_then:
         body = {"number": f"{number}-{rounds}", "description": "new"}
@@ -81,7 +81,7 @@ def write(company: Company, number: int, until_then: float, written: list[Writte
 
 
 def version_of(tag: str) -> int:
-    """The change number in a tag, which ends with it."""
+    """The change number at the end of an ETag."""
     return int(tag.rstrip('"').rpartition(".")[2])
 
 
@@ -108,10 +108,10 @@ def test_a_follower_sees_each_change_once_and_in_order(
             for thread in threads:
                 thread.join()
             last = len(company.changes())
-            until(lambda: follower.has(last) or None, "the last change in the followed log")
+            until(lambda: follower.has(last) or None, "the last change in the replicated log")
 
     assert [each.number for each in follower.lines] == list(range(1, last + 1))
-    told = {(each.number, each.record, each.verb) for each in follower.lines}
+    printed = {(each.number, each.record, each.verb) for each in follower.lines}
     acknowledged = {each for notes in written for each in notes}
     assert all(written)
-    assert acknowledged == told
+    assert acknowledged == printed

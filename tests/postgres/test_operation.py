@@ -1,4 +1,4 @@
-"""What goes wrong with a server while it is used: told at once, and over when it is over."""
+"""Failures of a server in use: immediate errors, and recovery without a restart."""
 
 import asyncio
 
@@ -23,14 +23,14 @@ from support.waiting import until
 CAMPAIGN = {"number": "C-1", "description": "Winter"}
 
 
-def told(response: httpx.Response, kind: ErrorType) -> str:
-    """The message of a refusal with 503 that says when to come again."""
+def unavailable(response: httpx.Response, error: ErrorType) -> str:
+    """The message of a 503 with `Retry-After`."""
     assert response.status_code == 503, response.text
     assert int(response.headers["Retry-After"]) > 0
-    error = response.json()["error"]
-    assert error["code"] == kind.code, error
+    found = response.json()["error"]
+    assert found["code"] == error.code, found
     assert "Traceback" not in response.text
-    return str(error["message"])
+    return str(found["message"])
 
 
 def readiness(service: Service) -> int:
@@ -38,7 +38,7 @@ def readiness(service: Service) -> int:
 
 
 def recovered(company: Company) -> httpx.Response:
-    """The answer to a read, once there is one."""
+    """The first successful response to a read."""
 
     def look() -> httpx.Response | None:
         response = company.get("campaignsExt")
@@ -47,15 +47,13 @@ def recovered(company: Company) -> httpx.Response:
     return until(look, "a database that answers")
 
 
-def test_a_server_that_comes_later_is_served_when_it_is_there(
-    own_server: Postgres, served: Served
-) -> None:
+def test_a_server_that_starts_later_is_used(own_server: Postgres, served: Served) -> None:
     url = migrated(own_server)
     own_server.stop()
     service = served(url, connect_seconds=1)
 
     assert readiness(service) == 503
-    told(service.client.get("companies"), DATABASE_UNREACHABLE)
+    unavailable(service.client.get("companies"), DATABASE_UNREACHABLE)
 
     own_server.start()
     until(lambda: readiness(service) == 200 or None, "a service that is ready")
@@ -63,7 +61,7 @@ def test_a_server_that_comes_later_is_served_when_it_is_there(
 
 
 @pytest.mark.parametrize("ending", ["kill", "stop"])
-def test_a_server_that_dies_and_comes_back_is_used_again(
+def test_a_server_is_used_again_after_a_crash(
     own_server: Postgres, served: Served, ending: str
 ) -> None:
     service = served(migrated(own_server), connect_seconds=1)
@@ -74,8 +72,8 @@ def test_a_server_that_dies_and_comes_back_is_used_again(
         own_server.kill()
     else:
         own_server.stop()
-    told(company.get("campaignsExt"), DATABASE_UNREACHABLE)
-    told(company.post("campaignsExt", {"number": "C-2"}), DATABASE_UNREACHABLE)
+    unavailable(company.get("campaignsExt"), DATABASE_UNREACHABLE)
+    unavailable(company.post("campaignsExt", {"number": "C-2"}), DATABASE_UNREACHABLE)
 
     own_server.start()
     recovered(company)
@@ -84,10 +82,8 @@ def test_a_server_that_dies_and_comes_back_is_used_again(
     record(company.post("campaignsExt", {"number": "C-2"}), 201)
 
 
-def test_a_restart_between_two_requests_is_not_noticed_for_long(
-    own_server: Postgres, served: Served
-) -> None:
-    """What idle connections have become is found out before they are used again."""
+def test_a_restart_of_the_server_fails_few_requests(own_server: Postgres, served: Served) -> None:
+    """Lost idle connections are detected before they fail requests."""
     company = served(migrated(own_server)).new_company()
     created = company.post("campaignsExt", CAMPAIGN)
 
@@ -99,7 +95,7 @@ def test_a_restart_between_two_requests_is_not_noticed_for_long(
     assert company.record(path)["description"] in ("Spring", "Winter")
 
 
-def test_a_lock_that_others_hold_is_not_waited_for_long(
+def test_a_write_waits_for_a_lock_for_a_limited_time(
     postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
@@ -115,7 +111,7 @@ def test_a_lock_that_others_hold_is_not_waited_for_long(
             await holder.close()
 
     def write_and_read() -> None:
-        message = told(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
+        message = unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_BUSY)
         assert "lock" in message
         assert company.listed("campaignsExt") == []
 
@@ -123,7 +119,7 @@ def test_a_lock_that_others_hold_is_not_waited_for_long(
     record(company.post("campaignsExt", CAMPAIGN), 201)
 
 
-def test_a_server_without_room_for_connections_is_told(
+def test_a_server_without_free_connections_returns_503(
     own_server: Postgres, served: Served
 ) -> None:
     own_server.configure({"max_connections": 5, "superuser_reserved_connections": 3})
@@ -135,7 +131,7 @@ def test_a_server_without_room_for_connections_is_told(
     async def while_taken() -> None:
         others = [await asyncpg.connect(url) for _ in range(2)]
         try:
-            told(await asyncio.to_thread(service.client.get, "companies"), DATABASE_BUSY)
+            unavailable(await asyncio.to_thread(service.client.get, "companies"), DATABASE_BUSY)
         finally:
             for each in others:
                 await each.close()
@@ -144,17 +140,17 @@ def test_a_server_without_room_for_connections_is_told(
     assert service.client.get("companies").status_code == 200
 
 
-def test_a_role_that_lost_its_rights_is_told(postgres_server: Databases, served: Served) -> None:
+def test_a_role_without_privileges_returns_503(postgres_server: Databases, served: Served) -> None:
     url = migrated(postgres_server)
     company = served(url).new_company()
     own = name_of(url)
     postgres_server.administer('ALTER TABLE "campaignsExt" OWNER TO postgres', database=own)
 
-    assert "privileges" in told(company.get("campaignsExt"), DATABASE_NOT_READY)
-    assert "privileges" in told(company.post("campaignsExt", CAMPAIGN), DATABASE_NOT_READY)
+    assert "privileges" in unavailable(company.get("campaignsExt"), DATABASE_NOT_READY)
+    assert "privileges" in unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_NOT_READY)
 
 
-def test_a_database_that_takes_no_writes_is_told(
+def test_a_read_only_database_returns_503_for_writes(
     postgres_server: Databases, served: Served
 ) -> None:
     url = migrated(postgres_server)
@@ -166,10 +162,12 @@ def test_a_database_that_takes_no_writes_is_told(
     )
 
     until(lambda: company.get("campaignsExt").status_code == 200 or None, "a read")
-    told(company.post("campaignsExt", CAMPAIGN), DATABASE_READ_ONLY)
+    unavailable(company.post("campaignsExt", CAMPAIGN), DATABASE_READ_ONLY)
 
 
-def test_many_at_once_share_few_connections(postgres_server: Databases, served: Served) -> None:
+def test_many_concurrent_requests_share_few_connections(
+    postgres_server: Databases, served: Served
+) -> None:
     service = served(migrated(postgres_server), database_connections=2)
     company = service.new_company()
     requests = [
@@ -182,10 +180,10 @@ def test_many_at_once_share_few_connections(postgres_server: Databases, served: 
     assert numbers == list(range(1, 101))
 
 
-def test_whoever_leaves_leaves_no_transaction_open(
+def test_a_client_that_disconnects_leaves_no_transaction_open(
     postgres_server: Databases, served: Served
 ) -> None:
-    """At whatever moment of a long read that is: the connection is as good as new."""
+    """At any moment of a long read; the connection can be used again."""
     url = migrated(postgres_server)
     service = served(url, database_connections=2)
     company = service.new_company()
@@ -211,14 +209,14 @@ def test_whoever_leaves_leaves_no_transaction_open(
         "DELETE FROM alembic_version",
     ],
 )
-def test_a_database_that_became_unfit_is_not_ready(
+def test_readiness_fails_after_the_schema_or_a_privilege_is_lost(
     postgres_server: Databases, served: Served, statement: str
 ) -> None:
-    """Whatever the schema was when the service began."""
+    """Also if the schema was current when the service started."""
     url = migrated(postgres_server)
     service = served(url)
     assert readiness(service) == 200
 
     postgres_server.administer(statement, database=name_of(url))
 
-    told(service.origin.get("readyz"), DATABASE_NOT_READY)
+    unavailable(service.origin.get("readyz"), DATABASE_NOT_READY)

@@ -1,4 +1,4 @@
-"""A standby that takes over without the last changes: nothing is written until it is renewed."""
+"""A promoted standby without the last changes: writes are refused until a renewal."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from comptoir.errors import DATABASE_OLDER
 from postgres.conftest import Served
-from postgres.following import Followed, Pair
+from postgres.replication import Pair, ReplicatedService
 from support.client import record, tag_of
 from support.command import Command
 from support.postgres import LOOPBACK, ROLE, Postgres, name_of
@@ -20,7 +20,7 @@ AGENTS = "shippingAgentsExt"
 
 
 def either(pair: Pair, url: str) -> str:
-    """The URL of a database on whichever of two servers is the primary."""
+    """The URL of a database on the primary of two servers."""
     ports = [server.port for server in (pair.primary, pair.standby)]
     hosts = ",".join(f"{LOOPBACK}:{port}" for port in ports)
     who = f"{ROLE}:{pair.primary.place.password}"
@@ -28,7 +28,7 @@ def either(pair: Pair, url: str) -> str:
 
 
 def refused_as_older(send: Callable[[], httpx.Response]) -> httpx.Response:
-    """The answer of the server that has taken over: until then there is none that takes writes."""
+    """The response of the promoted server; until its promotion, no server accepts writes."""
 
     def look() -> httpx.Response | None:
         answer = send()
@@ -38,7 +38,7 @@ def refused_as_older(send: Callable[[], httpx.Response]) -> httpx.Response:
     return until(look, "a refusal by the server that has taken over")
 
 
-def test_a_promoted_standby_that_lacks_changes_takes_none_until_it_is_renewed(
+def test_a_promoted_standby_that_lacks_changes_refuses_writes_until_a_renewal(
     served: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Postgres() as primary, Standby(primary) as standby:
@@ -64,17 +64,15 @@ def test_a_promoted_standby_that_lacks_changes_takes_none_until_it_is_renewed(
         assert company.get(path, headers={"If-None-Match": tag_of(lost)}).status_code == 200
 
 
-def test_a_service_that_only_reads_from_the_replica_notices_a_renewal(
-    followed: Followed, tmp_path: Path
-) -> None:
-    before = followed.company.get(followed.path, headers=READ_ONLY)
-    Command(tmp_path, followed.service.settings.database).done("company", "renew", "--all")
+def test_replica_reads_notice_a_renewal(replicated: ReplicatedService, tmp_path: Path) -> None:
+    before = replicated.company.get(replicated.path, headers=READ_ONLY)
+    Command(tmp_path, replicated.service.settings.database).done("company", "renew", "--all")
     old = {**READ_ONLY, "If-None-Match": tag_of(before)}
 
-    followed.standby.catch_up()
-    after = followed.company.get(followed.path, headers=old)
+    replicated.standby.catch_up()
+    after = replicated.company.get(replicated.path, headers=old)
 
     assert record(after) == {**record(before), "@odata.etag": tag_of(after)}
     new = {**READ_ONLY, "If-None-Match": tag_of(after)}
-    assert followed.company.get(followed.path, headers=new).status_code == 304
-    assert outcomes(followed.service) == {"replica": 3, "behind": 1}
+    assert replicated.company.get(replicated.path, headers=new).status_code == 304
+    assert outcomes(replicated.service) == {"replica": 3, "behind": 1}

@@ -1,6 +1,6 @@
-"""Reads on a standby that follows by streaming replication: old where that is allowed, only there.
+"""Replica reads: they may lag if the request allows it, and only then.
 
-While the replay of the standby is paused, it shows what the primary had before.
+While the replay of the standby is paused, it shows an earlier state of the primary.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from postgres.conftest import Served
-from postgres.following import Followed, Pair
+from postgres.replication import Pair, ReplicatedService
 from support.batches import Entry, replies, send_documents
 from support.client import Record, page, tag_of, values
 from support.companies import Company
@@ -24,90 +24,92 @@ def names(response: httpx.Response) -> list[object]:
 
 
 @pytest.mark.parametrize("intent", ["ReadOnly", "readonly", "READONLY "])
-def test_a_read_that_only_reads_may_be_old(followed: Followed, intent: str) -> None:
-    followed.standby.pause()
-    followed.rename("new")
+def test_a_read_with_read_only_intent_may_lag(replicated: ReplicatedService, intent: str) -> None:
+    replicated.standby.pause()
+    replicated.rename("new")
 
-    assert followed.name({"Data-Access-Intent": intent}) == "old"
+    assert replicated.name({"Data-Access-Intent": intent}) == "old"
 
-    followed.standby.resume()
-    assert followed.name({"Data-Access-Intent": intent}) == "new"
-    assert outcomes(followed.service) == {"replica": 2}
-
-
-def test_what_companies_contain_may_be_old_where_the_intent_says_so(followed: Followed) -> None:
-    """A token is of one company, and the list is of several: with it, the primary answers."""
-    followed.standby.pause()
-    written = token(followed.rename("new"))
-
-    assert followed.expanded(READ_ONLY) == "old"
-    assert followed.expanded() == "new"
-    assert followed.expanded({**written, **READ_ONLY}) == "new"
-    assert outcomes(followed.service) == {"replica": 1}
+    replicated.standby.resume()
+    assert replicated.name({"Data-Access-Intent": intent}) == "new"
+    assert outcomes(replicated.service) == {"replica": 2}
 
 
-def test_other_reads_are_never_old(followed: Followed) -> None:
-    followed.standby.pause()
-    followed.rename("new")
-
-    assert followed.name() == "new"
-    assert followed.name({"Data-Access-Intent": "ReadWrite"}) == "new"
-    assert outcomes(followed.service) == {}
-
-
-def test_a_token_lets_a_client_read_its_own_write(followed: Followed) -> None:
-    followed.standby.pause()
-    written = token(followed.rename("new"))
-
-    assert followed.name(written) == "new"
-    assert followed.name({**written, **READ_ONLY}) == "new"
-    assert outcomes(followed.service) == {"behind": 2}
-
-    followed.standby.resume()
-    assert followed.name(written) == "new"
-    assert followed.name({**written, **READ_ONLY}) == "new"
-    assert outcomes(followed.service) == {"behind": 2, "replica": 2}
-
-
-def test_a_request_that_the_primary_begins_to_answer_is_its_own_to_the_end(
-    followed: Followed,
+def test_the_expanded_records_of_companies_may_lag_with_read_only_intent(
+    replicated: ReplicatedService,
 ) -> None:
-    followed.standby.pause()
-    written = token(followed.rename("new"))
+    """A token belongs to one company, and the list has several, so the primary serves it."""
+    replicated.standby.pause()
+    written = token(replicated.rename("new"))
 
-    read = page(followed.company.get("shippingAgentsExt", "$count=true", written))
+    assert replicated.expanded(READ_ONLY) == "old"
+    assert replicated.expanded() == "new"
+    assert replicated.expanded({**written, **READ_ONLY}) == "new"
+    assert outcomes(replicated.service) == {"replica": 1}
+
+
+def test_other_reads_never_lag(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    replicated.rename("new")
+
+    assert replicated.name() == "new"
+    assert replicated.name({"Data-Access-Intent": "ReadWrite"}) == "new"
+    assert outcomes(replicated.service) == {}
+
+
+def test_a_client_with_a_token_reads_its_own_write(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    written = token(replicated.rename("new"))
+
+    assert replicated.name(written) == "new"
+    assert replicated.name({**written, **READ_ONLY}) == "new"
+    assert outcomes(replicated.service) == {"behind": 2}
+
+    replicated.standby.resume()
+    assert replicated.name(written) == "new"
+    assert replicated.name({**written, **READ_ONLY}) == "new"
+    assert outcomes(replicated.service) == {"behind": 2, "replica": 2}
+
+
+def test_a_request_stays_on_the_primary_after_its_first_read_there(
+    replicated: ReplicatedService,
+) -> None:
+    replicated.standby.pause()
+    written = token(replicated.rename("new"))
+
+    read = page(replicated.company.get("shippingAgentsExt", "$count=true", written))
 
     assert (read.count, read.value[0]["name"]) == (1, "new")
-    assert outcomes(followed.service) == {"behind": 1}
+    assert outcomes(replicated.service) == {"behind": 1}
 
 
-def test_a_token_asks_for_no_more_than_its_write(followed: Followed) -> None:
-    written = token(followed.rename("second"))
-    followed.standby.catch_up()
-    followed.standby.pause()
-    followed.rename("third")
+def test_a_token_requires_its_own_write_only(replicated: ReplicatedService) -> None:
+    written = token(replicated.rename("second"))
+    replicated.standby.catch_up()
+    replicated.standby.pause()
+    replicated.rename("third")
 
-    assert followed.name(written) == "second"
-    assert followed.name({**written, "Data-Access-Intent": "ReadWrite"}) == "third"
-
-
-def test_a_delete_is_seen_by_its_token(followed: Followed) -> None:
-    followed.standby.pause()
-    deleted = token(followed.company.delete(followed.path, if_match="*"))
-
-    assert followed.company.get(followed.path, headers=READ_ONLY).status_code == 200
-    assert followed.company.get(followed.path, headers=deleted).status_code == 404
+    assert replicated.name(written) == "second"
+    assert replicated.name({**written, "Data-Access-Intent": "ReadWrite"}) == "third"
 
 
-def test_every_way_to_read_is_answered_by_the_replica(followed: Followed) -> None:
-    company = followed.company
+def test_a_read_with_the_token_of_a_delete_returns_404(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    deleted = token(replicated.company.delete(replicated.path, if_match="*"))
+
+    assert replicated.company.get(replicated.path, headers=READ_ONLY).status_code == 200
+    assert replicated.company.get(replicated.path, headers=deleted).status_code == 404
+
+
+def test_the_replica_serves_every_type_of_read(replicated: ReplicatedService) -> None:
+    company = replicated.company
     company.post("itemsExt", {"number": "1000", "displayName": "Chair"})
     company.post(
         "itemTranslationsExt", {"itemNo": "1000", "languageCode": "DEA", "description": "Stuhl"}
     )
-    followed.standby.catch_up()
-    followed.standby.pause()
-    followed.rename("new")
+    replicated.standby.catch_up()
+    replicated.standby.pause()
+    replicated.rename("new")
     company.post("shippingAgentsExt", {"code": "UPS", "name": "UPS"})
     company.post(
         "itemTranslationsExt", {"itemNo": "1000", "languageCode": "ENU", "description": "Chair"}
@@ -125,35 +127,37 @@ def test_every_way_to_read_is_answered_by_the_replica(followed: Followed) -> Non
     assert page(read("shippingAgentsExt", "$count=true&$top=0")).count == 1
     assert read("shippingAgentsExt/$count").text == "1"
     assert read("shippingAgentsExt/$count", "$search=ups").text == "0"
-    assert read(f"{followed.path}/name/$value").text == "old"
+    assert read(f"{replicated.path}/name/$value").text == "old"
     grouped = read("shippingAgentsExt", "$apply=groupby((name))").json()["value"]
     assert [each["name"] for each in grouped] == ["old"]
     (item,) = read("itemsExt", "$expand=translations($count=true)").json()["value"]
     assert item["translations@odata.count"] == len(item["translations"]) == 1
     assert len(page(read("itemsExt(number='1000')/translations")).value) == 1
-    assert company.request("HEAD", followed.path, headers=READ_ONLY).status_code == 200
-    assert set(outcomes(followed.service)) == {"replica"}
+    assert company.request("HEAD", replicated.path, headers=READ_ONLY).status_code == 200
+    assert set(outcomes(replicated.service)) == {"replica"}
 
 
-def test_a_company_that_the_replica_does_not_know_yet_is_read_all_the_same(
-    followed: Followed,
+def test_the_primary_serves_a_company_that_the_replica_lacks(
+    replicated: ReplicatedService,
 ) -> None:
-    followed.standby.pause()
-    company = followed.service.new_company()
+    replicated.standby.pause()
+    company = replicated.service.new_company()
     created = company.post("shippingAgentsExt", AGENT)
 
     for headers in (READ_ONLY, token(created)):
         assert names(company.get("shippingAgentsExt", headers=headers)) == ["old"]
-    companies = followed.service.client.get("companies", headers=READ_ONLY)
+    companies = replicated.service.client.get("companies", headers=READ_ONLY)
     assert company.id in [each["id"] for each in values(companies)]
-    assert outcomes(followed.service) == {"behind": 2}
+    assert outcomes(replicated.service) == {"behind": 2}
 
 
-def test_pages_from_either_side_tell_each_record_once(followed: Followed) -> None:
-    company = followed.company
+def test_pages_of_replica_and_primary_contain_each_record_once(
+    replicated: ReplicatedService,
+) -> None:
+    company = replicated.company
     company.load("campaignsExt", *[{"number": f"C-{n:03}"} for n in range(0, 60, 2)])
-    followed.standby.catch_up()
-    followed.standby.pause()
+    replicated.standby.catch_up()
+    replicated.standby.pause()
     written = company.post("campaignsExt", {"number": "C-999"})
 
     sent: list[Mapping[str, str]] = [READ_ONLY, {}, token(written), READ_ONLY]
@@ -172,107 +176,107 @@ def test_pages_from_either_side_tell_each_record_once(followed: Followed) -> Non
 
 
 def tracked(company: Company, headers: Mapping[str, str]) -> str:
-    """The link to the changes since now."""
+    """A delta link from now on."""
     response = company.get("shippingAgentsExt", headers={"Prefer": "track-changes", **headers})
     return str(response.json()["@odata.deltaLink"])
 
 
 def changes(company: Company, link: str, headers: Mapping[str, str]) -> tuple[list[object], str]:
-    """The names in the changes behind a link, and the link to what follows."""
+    """The names in the changes of a delta link, and the next link."""
     response = company.follow(link, headers)
     assert response.status_code == 200, response.text
-    told = response.json()
-    return [each.get("name") for each in told["value"]], told["@odata.deltaLink"]
+    found = response.json()
+    return [each.get("name") for each in found["value"]], found["@odata.deltaLink"]
 
 
-def test_changes_are_told_once_by_whichever_side_is_asked(followed: Followed) -> None:
-    company, standby = followed.company, followed.standby
+def test_replica_and_primary_report_each_change_once(replicated: ReplicatedService) -> None:
+    company, standby = replicated.company, replicated.standby
     link = tracked(company, READ_ONLY)
     standby.pause()
-    followed.rename("second")
+    replicated.rename("second")
 
-    told, link = changes(company, link, READ_ONLY)
-    assert told == [], "the replica has not heard of it"
-    told, link = changes(company, link, {})
-    assert told == ["second"]
-    followed.rename("third")
-    told, link = changes(company, link, READ_ONLY)
-    assert told == ["third"], "the link is ahead of the replica, so the primary follows it"
+    found, link = changes(company, link, READ_ONLY)
+    assert found == [], "the replica has not replayed it"
+    found, link = changes(company, link, {})
+    assert found == ["second"]
+    replicated.rename("third")
+    found, link = changes(company, link, READ_ONLY)
+    assert found == ["third"], "the link is ahead of the replica, so the primary follows it"
 
     standby.resume()
-    told, link = changes(company, link, READ_ONLY)
-    assert told == []
-    followed.rename("fourth")
+    found, link = changes(company, link, READ_ONLY)
+    assert found == []
+    replicated.rename("fourth")
     standby.catch_up()
     assert changes(company, link, READ_ONLY)[0] == ["fourth"]
-    assert outcomes(followed.service) == {"replica": 4, "behind": 1}
+    assert outcomes(replicated.service) == {"replica": 4, "behind": 1}
 
 
-def test_changes_are_tracked_from_the_state_that_was_read(followed: Followed) -> None:
-    followed.standby.pause()
-    followed.rename("new")
+def test_a_delta_link_continues_from_the_state_that_was_read(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    replicated.rename("new")
 
-    link = tracked(followed.company, READ_ONLY)
+    link = tracked(replicated.company, READ_ONLY)
 
-    assert changes(followed.company, link, {})[0] == ["new"]
+    assert changes(replicated.company, link, {})[0] == ["new"]
 
 
-def test_the_reads_of_a_batch_take_the_intent_and_the_token_of_the_batch(
-    followed: Followed,
+def test_reads_inherit_the_intent_and_the_token_of_their_batch(
+    replicated: ReplicatedService,
 ) -> None:
-    followed.standby.pause()
-    written = token(followed.rename("new"))
+    replicated.standby.pause()
+    written = token(replicated.rename("new"))
     reads: list[Entry] = [
-        {"id": "1", "method": "GET", "url": followed.path},
+        {"id": "1", "method": "GET", "url": replicated.path},
         {
             "id": "2",
             "method": "GET",
-            "url": followed.path,
+            "url": replicated.path,
             "headers": {"Data-Access-Intent": "ReadWrite"},
         },
-        {"id": "3", "method": "GET", "url": followed.path, "headers": written},
+        {"id": "3", "method": "GET", "url": replicated.path, "headers": written},
     ]
 
     def read(headers: Mapping[str, str]) -> list[object]:
-        answers = replies(send_documents(followed.company, reads, headers))
+        answers = replies(send_documents(replicated.company, reads, headers))
         return [each.read(Record)["name"] for each in answers]
 
     assert read({}) == ["new", "new", "new"]
     assert read(READ_ONLY) == ["old", "new", "new"]
     assert read({**READ_ONLY, **written}) == ["new", "new", "new"]
-    followed.standby.resume()
+    replicated.standby.resume()
     assert read(READ_ONLY) == ["new", "new", "new"]
 
 
-def test_a_batch_sees_what_it_has_written(followed: Followed) -> None:
-    followed.standby.pause()
-    reading = {"method": "GET", "url": followed.path, "headers": READ_ONLY}
+def test_a_batch_reads_its_own_writes(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    reading = {"method": "GET", "url": replicated.path, "headers": READ_ONLY}
     writing = {
         "id": "2",
         "method": "PATCH",
-        "url": followed.path,
+        "url": replicated.path,
         "headers": {"If-Match": "*", "Content-Type": "application/json"},
         "body": {"name": "new"},
     }
 
     batch = [{"id": "1", **reading}, writing, {"id": "3", **reading}]
-    answers = replies(send_documents(followed.company, batch))
+    answers = replies(send_documents(replicated.company, batch))
 
     assert [each.read(Record)["name"] for each in answers] == ["old", "new", "new"]
 
 
-def test_a_tag_read_from_the_replica_guards_as_any_other(followed: Followed) -> None:
-    followed.standby.pause()
-    followed.rename("new")
-    stale = followed.company.get(followed.path, headers=READ_ONLY)
+def test_an_outdated_etag_of_the_replica_returns_412(replicated: ReplicatedService) -> None:
+    replicated.standby.pause()
+    replicated.rename("new")
+    stale = replicated.company.get(replicated.path, headers=READ_ONLY)
 
-    refused = followed.company.patch(followed.path, {"name": "lost"}, if_match=tag_of(stale))
+    refused = replicated.company.patch(replicated.path, {"name": "lost"}, if_match=tag_of(stale))
 
     assert refused.status_code == 412
-    assert followed.name() == "new"
+    assert replicated.name() == "new"
 
 
-def test_a_replica_behind_pgbouncer_is_read_in_one_transaction(pair: Pair, served: Served) -> None:
+def test_the_replica_serves_reads_through_pgbouncer(pair: Pair, served: Served) -> None:
     url = pair.new_database()
     with pooled(pair.standby, pair.standby.url_of(url)) as through:
         service = served(url, read_database=through, statement_cache=0)

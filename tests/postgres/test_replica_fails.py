@@ -1,4 +1,4 @@
-"""A replica that cannot be used: the primary answers, and clients see nothing of it."""
+"""An unusable replica: the primary serves the reads, and clients do not notice."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ import pytest
 from comptoir.config import Settings
 from comptoir.store import store
 from postgres.conftest import Served
-from postgres.following import Followed, Pair
+from postgres.replication import Pair, ReplicatedService
 from support.client import Page, page, values
 from support.postgres import Postgres, name_of
 from support.replicas import READ_ONLY, counted, outcomes, token
@@ -24,107 +24,109 @@ from support.standby import Standby
 from support.waiting import until
 
 UNHURT_SECONDS = 3
-"""Within this a read must be answered, whatever has become of the replica."""
+"""Maximum duration of a read, whatever the state of the replica."""
 
 
-def reads(followed: Followed, name: str, number: int = 5) -> None:
-    """Read again and again, each time with the right answer and without a delay."""
+def reads(replicated: ReplicatedService, name: str, number: int = 5) -> None:
+    """Read several times, each time with the right response and without a delay."""
     for _ in range(number):
         began = monotonic()
-        assert followed.name(READ_ONLY) == name
+        assert replicated.name(READ_ONLY) == name
         assert monotonic() - began < UNHURT_SECONDS
 
 
-def served_again(followed: Followed) -> None:
-    """Return once the replica answers reads again."""
-    before = outcomes(followed.service).get("replica", 0)
+def served_again(replicated: ReplicatedService) -> None:
+    """Return once the replica serves reads again."""
+    before = outcomes(replicated.service).get("replica", 0)
 
     def look() -> Literal[True] | None:
-        followed.name(READ_ONLY)
-        return True if outcomes(followed.service).get("replica", 0) > before else None
+        replicated.name(READ_ONLY)
+        return True if outcomes(replicated.service).get("replica", 0) > before else None
 
-    until(look, "a replica that answers")
+    until(look, "a replica that serves reads")
 
 
-def test_a_replica_that_dies_is_left_alone_until_it_is_back(
-    followed: Followed, caplog: pytest.LogCaptureFixture
+def test_reads_avoid_a_crashed_replica_until_it_is_back(
+    replicated: ReplicatedService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert followed.name(READ_ONLY) == "old"
-    written = token(followed.rename("new"))
-    followed.standby.kill()
+    assert replicated.name(READ_ONLY) == "old"
+    written = token(replicated.rename("new"))
+    replicated.standby.kill()
 
-    reads(followed, "new")
+    reads(replicated, "new")
 
-    assert followed.name(written) == "new"
-    assert outcomes(followed.service) == {"replica": 1, "failed": 1, "paused": 5}
-    followed.standby.start()
-    followed.standby.catch_up()
-    served_again(followed)
-    told = [each.message for each in caplog.records if each.levelno == logging.WARNING]
-    assert len(told) == 2
-    assert "reads go to the primary" in told[0]
-    assert "can be used again" in told[1]
-
-
-def test_a_replica_that_is_stopped_takes_no_answer_with_it(followed: Followed) -> None:
-    assert followed.name(READ_ONLY) == "old"
-    followed.standby.stop()
-    followed.rename("new")
-
-    reads(followed, "new")
+    assert replicated.name(written) == "new"
+    assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 5}
+    replicated.standby.start()
+    replicated.standby.catch_up()
+    served_again(replicated)
+    logged = [each.message for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(logged) == 2
+    assert "reads go to the primary" in logged[0]
+    assert "can be used again" in logged[1]
 
 
-def test_a_replica_that_was_restarted_is_read_from_at_once(followed: Followed) -> None:
-    assert followed.name(READ_ONLY) == "old"
+def test_reads_succeed_after_the_replica_has_stopped(replicated: ReplicatedService) -> None:
+    assert replicated.name(READ_ONLY) == "old"
+    replicated.standby.stop()
+    replicated.rename("new")
 
-    followed.standby.restart()
-
-    assert followed.name(READ_ONLY) == "old"
-    assert outcomes(followed.service) == {"replica": 2}
+    reads(replicated, "new")
 
 
-def test_a_replica_that_hangs_delays_no_read_for_long(followed: Followed) -> None:
-    assert followed.name(READ_ONLY) == "old"
+def test_a_restarted_replica_serves_reads_immediately(replicated: ReplicatedService) -> None:
+    assert replicated.name(READ_ONLY) == "old"
 
-    with followed.standby.hung():
-        reads(followed, "old")
-        assert outcomes(followed.service) == {"replica": 1, "failed": 1, "paused": 4}
+    replicated.standby.restart()
+
+    assert replicated.name(READ_ONLY) == "old"
+    assert outcomes(replicated.service) == {"replica": 2}
+
+
+def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
+    replicated: ReplicatedService,
+) -> None:
+    assert replicated.name(READ_ONLY) == "old"
+
+    with replicated.standby.hung():
+        reads(replicated, "old")
+        assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 4}
 
 
 @pytest.fixture
 def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether a company is still there is asked for every request that may ask the primary."""
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 0)
+    """Look up the company for every request that may read from the primary."""
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("always_asked")
-def test_a_replica_answers_while_the_primary_hangs(followed: Followed, pair: Pair) -> None:
-    assert followed.name(READ_ONLY) == "old"
+def test_the_replica_serves_reads_while_the_primary_hangs(
+    replicated: ReplicatedService, pair: Pair
+) -> None:
+    assert replicated.name(READ_ONLY) == "old"
 
     with pair.primary.hung():
-        reads(followed, "old")
+        reads(replicated, "old")
 
 
-def test_a_replica_that_was_promoted_is_not_read_from(served: Served) -> None:
-    """It is another database from then on, which may even know the number of a token."""
+def test_a_promoted_replica_serves_no_reads(served: Served) -> None:
+    """It is a different database after its promotion, which may reach the number of a token."""
     with Postgres() as primary, Standby(primary) as standby:
-        followed = Followed.on(Pair(primary, standby), served)
-        assert followed.name(READ_ONLY) == "old"
+        replicated = ReplicatedService.on(Pair(primary, standby), served)
+        assert replicated.name(READ_ONLY) == "old"
         standby.promote()
-        own = name_of(followed.service.settings.read_database)
+        own = name_of(replicated.service.settings.read_database)
         standby.administer("UPDATE \"shippingAgentsExt\" SET name = 'strayed'", database=own)
         standby.administer("UPDATE companies SET change_number = 99", database=own)
-        written = token(followed.rename("new"))
+        written = token(replicated.rename("new"))
 
-        assert followed.name(written) == "new"
-        reads(followed, "new")
+        assert replicated.name(written) == "new"
+        reads(replicated, "new")
 
-    assert outcomes(followed.service) == {"replica": 1, "failed": 1, "paused": 5}
+    assert outcomes(replicated.service) == {"replica": 1, "failed": 1, "paused": 5}
 
 
-def test_a_replica_that_is_not_there_at_first_keeps_nobody_waiting(
-    pair: Pair, served: Served
-) -> None:
+def test_a_replica_that_starts_later_delays_no_read(pair: Pair, served: Served) -> None:
     url = pair.new_database()
     pair.standby.stop()
     service = served(url, read_database=pair.standby.url_of(url))
@@ -135,10 +137,8 @@ def test_a_replica_that_is_not_there_at_first_keeps_nobody_waiting(
     assert outcomes(service) == {"failed": 1}
 
 
-def test_a_copy_of_the_database_is_not_read_from(
-    pair: Pair, served: Served, tmp_path: Path
-) -> None:
-    """Though it has the same companies, and is on the standby."""
+def test_a_copy_of_the_database_serves_no_reads(pair: Pair, served: Served, tmp_path: Path) -> None:
+    """Although it has the same companies, and is on the standby."""
     url = pair.new_database()
     with Service(lambda *_: url, tmp_path) as before:
         company_id = before.new_company().id
@@ -152,16 +152,14 @@ def test_a_copy_of_the_database_is_not_read_from(
     assert outcomes(service) == {"failed": 1}
 
 
-def test_a_read_that_is_in_the_way_of_the_replay_is_answered_by_the_primary(
-    pair: Pair, served: Served
-) -> None:
+def test_the_primary_serves_a_read_that_blocks_the_replay(pair: Pair, served: Served) -> None:
     """PostgreSQL cancels it: `canceling statement due to conflict with recovery`."""
     pair.standby.configure({"max_standby_streaming_delay": 0})
     pair.standby.reload()
-    followed = Followed.on(pair, served)
-    followed.company.load("customersExt", {"number": "10000", "displayName": "Shop"})
+    replicated = ReplicatedService.on(pair, served)
+    replicated.company.load("customersExt", {"number": "10000", "displayName": "Shop"})
     pair.standby.catch_up()
-    database = followed.service.settings.database
+    database = replicated.service.settings.database
 
     async def stand_in_the_way() -> None:
         first, second = [await asyncpg.connect(database) for _ in range(2)]
@@ -170,7 +168,7 @@ def test_a_read_that_is_in_the_way_of_the_replay_is_answered_by_the_primary(
             await first.execute('BEGIN; LOCK TABLE "salesPricesExt"')
             await asyncio.to_thread(pair.standby.catch_up)
             reading = asyncio.to_thread(
-                followed.company.get, "customersExt", "$filter=not salesPrices/any()", READ_ONLY
+                replicated.company.get, "customersExt", "$filter=not salesPrices/any()", READ_ONLY
             )
             answer = asyncio.ensure_future(reading)
             await asyncio.to_thread(until, lambda: waiting(pair), "a read that waits")
@@ -183,9 +181,9 @@ def test_a_read_that_is_in_the_way_of_the_replay_is_answered_by_the_primary(
 
     asyncio.run(stand_in_the_way())
     assert "canceling statement due to conflict with recovery" in pair.standby.log.read_text()
-    assert outcomes(followed.service) == {"failed": 1}
-    assert followed.name(READ_ONLY) == "old"
-    assert outcomes(followed.service) == {"failed": 1, "replica": 1}
+    assert outcomes(replicated.service) == {"failed": 1}
+    assert replicated.name(READ_ONLY) == "old"
+    assert outcomes(replicated.service) == {"failed": 1, "replica": 1}
 
 
 def waiting(pair: Pair) -> Literal[True] | None:
@@ -195,7 +193,9 @@ def waiting(pair: Pair) -> Literal[True] | None:
     return True if pair.standby.asked(sessions) else None
 
 
-def test_a_page_goes_on_when_the_replica_dies_within_it(pair: Pair, tmp_path: Path) -> None:
+def test_a_page_continues_on_the_primary_after_a_crash_of_the_replica(
+    pair: Pair, tmp_path: Path
+) -> None:
     url = pair.new_database()
     settings = Settings(
         database=url, read_database=pair.standby.url_of(url), keys=str(tmp_path / "keys")

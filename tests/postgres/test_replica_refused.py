@@ -1,4 +1,4 @@
-"""`comptoir serve --read-database`: a replica that is none is told before anything is served."""
+"""`comptoir serve --read-database`: an unsuitable replica is refused before the service starts."""
 
 import signal
 import socket
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postgres.following import Pair
+from postgres.replication import Pair
 from support.command import Command
 from support.postgres import LOOPBACK, Databases, name_of
 
@@ -19,14 +19,14 @@ def command(tmp_path: Path) -> Command:
 
 
 def refused(command: Command, database: str, replica: str) -> str:
-    """The one line of a service that does not start."""
+    """The message of a service that does not start."""
     given = ("--database", database, "--read-database", replica)
     line = command.fault("serve", "--port", "0", *given)
     assert "hush" not in line
     return line
 
 
-def test_a_file_has_no_replica(command: Command) -> None:
+def test_a_file_with_a_replica_is_refused(command: Command) -> None:
     assert "has no replicas" in refused(command, f"sqlite:///{command.database}", ELSEWHERE)
     assert not command.database.exists()
 
@@ -39,44 +39,46 @@ def test_a_file_has_no_replica(command: Command) -> None:
         ("postgresql://me:hush@host:abc/x", "a port must be"),
     ],
 )
-def test_what_is_no_url_of_a_replica_is_told(command: Command, url: str, said: str) -> None:
+def test_an_invalid_url_of_a_replica_is_refused(command: Command, url: str, said: str) -> None:
     line = refused(command, ELSEWHERE, url)
     assert line.startswith("comptoir: invalid read_database: ")
     assert said in line
 
 
-def test_a_malformed_database_is_told_as_ever(command: Command) -> None:
+def test_a_malformed_url_of_the_database_is_reported_first(command: Command) -> None:
     line = refused(command, "postgresql://me:hush@[::1/x", ELSEWHERE)
     assert "the URL of the database is malformed" in line
     assert "read_database" not in line
 
 
-def test_a_primary_is_no_replica(command: Command, pair: Pair, postgres_server: Databases) -> None:
+def test_a_primary_as_replica_is_refused(
+    command: Command, pair: Pair, postgres_server: Databases
+) -> None:
     for url in (pair.primary.url("postgres"), postgres_server.url("postgres")):
         assert "is not a standby" in refused(command, pair.primary.url("postgres"), url)
 
 
-def test_the_standby_of_another_server_is_no_replica(
+def test_the_standby_of_another_server_is_refused(
     command: Command, pair: Pair, postgres_server: Databases
 ) -> None:
     line = refused(command, postgres_server.url("postgres"), pair.standby.url("postgres"))
     assert "is a standby of a server other than the database's" in line
 
 
-def test_another_database_is_no_replica(command: Command, pair: Pair) -> None:
+def test_another_database_of_the_standby_is_refused(command: Command, pair: Pair) -> None:
     url = pair.primary.new_database()
     line = refused(command, url, pair.standby.url("postgres"))
     assert f"is the database postgres, not {name_of(url)}" in line
 
 
-def test_a_replica_that_lets_nobody_in_is_told(command: Command, pair: Pair) -> None:
+def test_a_wrong_password_of_the_replica_is_reported(command: Command, pair: Pair) -> None:
     line = refused(
         command, pair.primary.url("postgres"), pair.standby.url("postgres", password="hush")
     )
     assert "password authentication failed" in line
 
 
-def test_a_replica_that_is_not_up_is_waited_for(command: Command, pair: Pair) -> None:
+def test_an_unreachable_replica_is_a_warning(command: Command, pair: Pair) -> None:
     url = pair.primary.new_database()
     command.done("migrate", "--database", url)
     with socket.socket() as reserved:

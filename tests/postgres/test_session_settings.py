@@ -1,4 +1,4 @@
-"""Whatever the settings of its role or database are, the service answers the same."""
+"""Responses do not depend on the settings of the role or the database."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ UNUSUAL = {
 }
 
 
-def test_settings_of_the_database_change_no_answer(
+def test_settings_of_the_database_do_not_affect_responses(
     postgres_server: Databases, served: Served
 ) -> None:
     url = postgres_server.new_database()

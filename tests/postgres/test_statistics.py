@@ -1,4 +1,4 @@
-"""PostgreSQL plans by what its tables hold, as soon as much was written to them."""
+"""The planner's statistics are refreshed after many rows were written."""
 
 import asyncio
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def company(postgres_server: Databases, served: Served) -> Company:
 
 
 def known(server: Databases, url: str) -> Mapping[str, int]:
-    """How many rows PostgreSQL takes some tables to have."""
+    """The number of rows of some tables by PostgreSQL's statistics."""
     asked = f"SELECT relname::TEXT, reltuples::INT FROM pg_class WHERE relname IN {TABLES}"
     return {str(name): int(str(rows)) for name, rows in server.asked(asked, name_of(url))}
 
@@ -58,28 +58,26 @@ def load(company: Company, rows: int) -> None:
     company.admin.wait(work(company.admin.settings, company.stored))
 
 
-def test_a_large_load_is_known_when_it_ends(postgres_server: Databases, company: Company) -> None:
+def test_a_large_load_refreshes_statistics(postgres_server: Databases, company: Company) -> None:
     load(company, MANY_ROWS)
 
     held = known(postgres_server, company.admin.settings.database)
     assert held == {AGENTS: MANY_ROWS, CHANGES: MANY_ROWS, DOCUMENTS: UNKNOWN}
 
 
-def test_for_a_small_load_no_statistics_are_made(
-    postgres_server: Databases, company: Company
-) -> None:
+def test_a_small_load_refreshes_no_statistics(postgres_server: Databases, company: Company) -> None:
     load(company, MANY_ROWS - 1)
 
     held = known(postgres_server, company.admin.settings.database)
     assert set(held.values()) == {UNKNOWN}
 
 
-def test_a_role_that_may_not_make_statistics_loads_all_the_same(
+def test_a_role_without_the_privilege_to_analyze_can_load(
     postgres_server: Databases, company: Company
 ) -> None:
     url = company.admin.settings.database
     postgres_server.administer(
-        # whoever owns the database may do it as well
+        # the owner of the database has the privilege too
         f'ALTER DATABASE "{name_of(url)}" OWNER TO {ADMINISTRATOR}',
         f'ALTER TABLE "{AGENTS}" OWNER TO {ADMINISTRATOR}',
         f'GRANT SELECT, INSERT, UPDATE, DELETE ON "{AGENTS}" TO {ROLE}',
@@ -92,7 +90,7 @@ def test_a_role_that_may_not_make_statistics_loads_all_the_same(
     assert (held[AGENTS], held[CHANGES]) == (UNKNOWN, MANY_ROWS)
 
 
-def test_a_load_does_not_wait_for_who_holds_a_table(
+def test_a_load_does_not_wait_for_a_locked_table(
     postgres_server: Databases, company: Company
 ) -> None:
     url = company.admin.settings.database
@@ -111,7 +109,7 @@ def test_a_load_does_not_wait_for_who_holds_a_table(
     assert known(postgres_server, url)[AGENTS] == UNKNOWN
 
 
-def test_the_index_of_searches_is_known(postgres_server: Databases, company: Company) -> None:
+def test_indexing_refreshes_statistics(postgres_server: Databases, company: Company) -> None:
     load(company, MANY_ROWS)
 
     company.catch_up(AGENTS)
@@ -126,7 +124,7 @@ def test_the_index_of_searches_is_known(postgres_server: Databases, company: Com
 def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
     units: int, expected: list[int]
 ) -> None:
-    """By a plan for a small index, each unit would take as long as all before it."""
+    """With a plan for a small index, each unit would take as long as all previous ones."""
     company, agents = StoredCompany("", ""), MODEL.by_name[AGENTS]
     done = 0
     refreshed: list[int] = []
@@ -144,7 +142,7 @@ def test_statistics_of_the_index_are_refreshed_whenever_it_doubles(
     assert refreshed == expected
 
 
-def test_what_was_copied_is_known(
+def test_a_copy_refreshes_statistics(
     postgres_server: Databases, company: Company, fresh_sqlite: FreshDatabase, tmp_path: Path
 ) -> None:
     here = Settings(database=fresh_sqlite(tmp_path, MODEL))

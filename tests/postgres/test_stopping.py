@@ -1,4 +1,4 @@
-"""A stop ends, whatever the database does meanwhile."""
+"""A stop ends although the database hangs."""
 
 from pathlib import Path
 

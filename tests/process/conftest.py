@@ -1,4 +1,4 @@
-"""Servers of two processes, and of one's own: to be stopped and killed."""
+"""A server with two processes, and servers that a test may stop and kill."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ from support.server import Server
 
 
 class StartServer(Protocol):
-    """What `start_server` gives."""
+    """The type of the fixture `start_server`."""
 
     def __call__(
         self,
@@ -30,7 +30,7 @@ class StartServer(Protocol):
 def two(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """The service as two processes, which are not to be stopped."""
+    """The service with two processes, which tests must not stop."""
     folder = tmp_path_factory.mktemp("two")
     settings = Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys"))
     with Server(settings, folder, workers=2) as server:
@@ -39,10 +39,7 @@ def two(
 
 @pytest.fixture
 def start_server(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[StartServer]:
-    """Starts a server on a database of its own; `workers` and `wrapper` as `Server` has them.
-
-    `stop_seconds`, `request_seconds` and `stall_seconds` are the settings of these names.
-    """
+    """Starts a server on its own database; the arguments are those of `Server` and settings."""
     with ExitStack() as servers:
 
         def start(

@@ -103,3 +103,10 @@ def test_workers_do_not_outlive_their_parent_process(start_server: StartServer) 
     server.kill_parent()
 
     until(refuses, "an address on which nobody listens")
+
+
+def test_workers_use_the_limits_of_the_settings(start_server: StartServer) -> None:
+    server = start_server(workers=2, request_seconds=0.5)
+
+    with server.connect() as silent:
+        assert silent.recv(1) == b""

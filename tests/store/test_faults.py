@@ -1,4 +1,4 @@
-"""What a client is told when PostgreSQL fails: a code of its own, and when to ask again."""
+"""Error responses to faults of PostgreSQL: code, message and `Retry-After`."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ Work = Callable[[Connection], Awaitable[object]]
 
 
 def refused(url: str, work: Work) -> Refusal:
-    """What a client is told of work on a connection that fails."""
+    """The response to work on a connection that fails."""
 
     async def tried() -> Refusal:
         connection = await connect(Settings(), url, seconds=5)
@@ -47,7 +47,7 @@ def refused(url: str, work: Work) -> Refusal:
             return refusal_of(fault)
         finally:
             await connection.close()
-        raise AssertionError("it did not fail")
+        raise AssertionError("the work did not fail")
 
     return asyncio.run(tried())
 
@@ -60,7 +60,7 @@ def raising(state: str, message: str = "of no use to a client") -> str:
 
 
 @pytest.mark.parametrize(("state", "code"), STATES.items())
-def test_a_fault_has_a_code_of_its_own(
+def test_each_fault_has_its_error_code(
     postgres_url: str, state: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -82,14 +82,14 @@ def test_a_fault_has_a_code_of_its_own(
     ],
     ids=["routine", "too large", "by zero", "too deep"],
 )
-def test_what_the_request_itself_is_at_fault_for_is_told_so(
+def test_a_fault_of_the_request_is_not_503(
     postgres_url: str, statement: str, code: str, status: int
 ) -> None:
     refusal = refused(postgres_url, lambda connection: connection.execute(statement))
     assert (refusal.error.code, refusal.error.status) == (code, status)
 
 
-def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> None:
+def test_the_message_of_a_routine_is_part_of_the_response(postgres_url: str) -> None:
     refusal = refused(postgres_url, lambda each: each.execute(raising("CO400", "2 is not 3.")))
     assert refusal.message == (
         "The query cannot be computed: 2 is not 3. Change the expression, or exclude the records "
@@ -97,7 +97,7 @@ def test_a_routine_says_itself_what_cannot_be_computed(postgres_url: str) -> Non
     )
 
 
-def test_a_text_with_a_nul_is_told(postgres_url: str) -> None:
+def test_a_text_with_a_nul_returns_400(postgres_url: str) -> None:
     refusal = refused(postgres_url, lambda each: each.fetch("SELECT $1::TEXT", "a\0b"))
     assert refusal.error.status == 400
 
@@ -115,7 +115,7 @@ def test_no_value_of_a_record_is_logged(
     assert "hush" not in caplog.text
 
 
-def test_a_connection_that_is_cut_is_told(postgres_server: Databases, postgres_url: str) -> None:
+def test_a_lost_connection_returns_503(postgres_server: Databases, postgres_url: str) -> None:
     name = name_of(postgres_url)
 
     async def cut(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Migrations: any schema is brought up to date, once, with what the database holds."""
+"""Migrations: any schema is upgraded, once, and the records are kept."""
 
 import asyncio
 import subprocess
@@ -40,9 +40,9 @@ started = []
 for _ in range(10):
     process = os.fork()
     if not process:
-        told = []
-        told.append("done " + migrate(Settings(database=sys.argv[1]), MODEL, told.append))
-        os.write(1, "".join(f"{line}\\n" for line in told).encode())
+        reports = []
+        reports.append("done " + migrate(Settings(database=sys.argv[1]), MODEL, reports.append))
+        os.write(1, "".join(f"{line}\\n" for line in reports).encode())
         os._exit(0)
     started.append(process)
 sys.exit(max(os.waitpid(each, 0)[1] for each in started) and 1)
@@ -52,7 +52,7 @@ AT = "2024-02-29T12:00:00.000Z"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of a database without a schema, on each of the databases."""
+    """The URL of an empty database, SQLite and PostgreSQL."""
     if request.param == "postgresql":
         url: str = request.getfixturevalue("postgres_url")
         return url
@@ -60,7 +60,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def with_schema(url: str, revision: str) -> None:
-    """Bring an empty database to a revision."""
+    """Upgrade an empty database to a revision."""
     if not is_postgres(url):
         # the file gets its journal
         migrate(Settings(database=f"{url}.other"), MODEL)
@@ -68,19 +68,19 @@ def with_schema(url: str, revision: str) -> None:
 
 
 def migrated(url: str) -> tuple[str, list[str]]:
-    """The schema that a database is brought to, and the notices of a server with pg_trgm."""
+    """Migrate: the revision, and the reports of a server with pg_trgm."""
     head, notices = noticed(url)
     return head, with_trigrams(notices)
 
 
 def noticed(url: str) -> tuple[str, list[str]]:
-    """The schema that a database is brought to, and all notices."""
+    """Migrate: the revision, and all reports."""
     notices: list[str] = []
     return migrate(Settings(database=url), MODEL, notices.append), notices
 
 
 def with_trigrams(notices: Iterable[str]) -> list[str]:
-    """The notices of a server that has pg_trgm, which not every build of PostgreSQL brings."""
+    """The reports without the one about pg_trgm, which not every build of PostgreSQL has."""
     return [each for each in notices if "pg_trgm is not available" not in each]
 
 
@@ -96,7 +96,7 @@ def insert(connection: Connection, table: str, given: Mapping[str, str | int]) -
 
 
 def fill(connection: Connection) -> None:
-    """A company with a contact, as the first release wrote them."""
+    """A company with a contact, as written by the first release."""
     contact = {
         each.name: each.type.default for each in MODEL.by_name["contactsExt"].type.properties
     }
@@ -143,7 +143,7 @@ def fill(connection: Connection) -> None:
 
 
 def use(url: str, folder: Path) -> None:
-    """Read, find, change and make records by the service."""
+    """Read, search, update and create records by the service."""
     with Service(lambda *_: url, folder) as service:
         contacts = f"companies({COMPANY})/contactsExt"
         path = f"{contacts}({CONTACT})"
@@ -159,9 +159,7 @@ def use(url: str, folder: Path) -> None:
         ]
 
 
-def test_a_database_of_the_first_schema_is_brought_up_to_date_with_its_records(
-    empty: str, tmp_path: Path
-) -> None:
+def test_a_database_of_the_first_schema_keeps_its_records(empty: str, tmp_path: Path) -> None:
     with_schema(empty, "0001")
     in_database(empty, fill)
     assert migrated(empty) == (revisions().head, [])
@@ -169,14 +167,14 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date_with_its_records(
 
 
 @pytest.mark.parametrize("revision", sorted(revisions().serves))
-def test_every_schema_is_brought_up_to_date(empty: str, revision: str) -> None:
+def test_every_revision_can_be_upgraded(empty: str, revision: str) -> None:
     with_schema(empty, revision)
     assert migrated(empty)[0] == revisions().head
     make_ready(Settings(database=empty), MODEL)
 
 
 def renumber(url: str, revision: str, serves: str) -> None:
-    """Make a schema one that this program does not know."""
+    """Turn a schema into one that this program does not know."""
     run(
         url,
         f"UPDATE alembic_version SET version_num = '{revision}'",
@@ -185,10 +183,10 @@ def renumber(url: str, revision: str, serves: str) -> None:
     )
 
 
-def test_a_newer_schema_that_serves_this_program_is_used_and_left_as_it_is(
+def test_a_newer_schema_that_serves_this_program_is_used_unchanged(
     empty: str, tmp_path: Path
 ) -> None:
-    """While the programs are replaced one by one, those of before go on: they expand first."""
+    """During a rolling upgrade, earlier programs work with the expanded schema."""
     migrated(empty)
     in_database(empty, fill)
     run(
@@ -214,8 +212,8 @@ def test_a_newer_schema_that_does_not_serve_this_program_is_refused(
             work(Settings(database=empty), MODEL)
 
 
-def test_what_a_schema_serves_counts_for_that_schema_alone(empty: str) -> None:
-    """A revision by other hands than `migrate`'s says nothing of the programs before it."""
+def test_a_record_of_served_programs_applies_to_its_revision_only(empty: str) -> None:
+    """An upgrade without `migrate` records nothing about earlier programs."""
     migrated(empty)
     run(empty, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(OperatorError, match="has schema 9999, which is newer"):
@@ -247,9 +245,7 @@ def test_a_service_waits_until_its_database_has_the_schema(
         assert service.client.listed("companies") == []
 
 
-def test_a_service_that_is_too_old_for_its_database_refuses(
-    postgres_url: str, tmp_path: Path
-) -> None:
+def test_a_service_refuses_requests_on_a_newer_schema(postgres_url: str, tmp_path: Path) -> None:
     migrated(postgres_url)
     renumber(postgres_url, "9999", serves="9999")
     with Service(lambda *_: postgres_url, tmp_path) as service:
@@ -257,7 +253,7 @@ def test_a_service_that_is_too_old_for_its_database_refuses(
 
 
 def refused(service: Service, code: str) -> None:
-    """Readiness and requests, several at once, are refused and told when to come again."""
+    """Readiness and concurrent requests return 503 with `Retry-After`."""
     assert service.origin.get("readyz").status_code == 503
     several = [service.client.build("GET", "companies") for _ in range(5)]
     for answer in service.send_all(several):
@@ -278,31 +274,31 @@ def test_ten_processes_migrate_at_once(empty: str) -> None:
     }
 
 
-def test_a_migration_that_waits_for_another_says_so(postgres_url: str) -> None:
+def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> None:
     with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
-        told = told_while_held(postgres_url, release)
-    assert told == [
+        reports = reported_while_held(postgres_url, release)
+    assert reports == [
         f"{shown(postgres_url)}: another process is migrating it. Waiting until it ends."
     ]
 
 
-def test_a_migration_that_waits_for_tables_lets_others_have_them_and_says_so(
+def test_a_migration_releases_locks_while_it_waits_and_reports_it(
     postgres_url: str,
 ) -> None:
     with_schema(postgres_url, "0003")
     statement = "BEGIN; LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"
     with lock(postgres_url, statement) as release:
-        told = told_while_held(postgres_url, release)
+        reports = reported_while_held(postgres_url, release)
     assert (
         "other transactions hold locks that the migration needs (the oldest transaction: process"
-        in told[0]
+        in reports[0]
     )
-    assert told[0].endswith(" Trying again.")
+    assert reports[0].endswith(" Trying again.")
 
 
 @contextmanager
 def lock(url: str, statement: str) -> Iterator[Callable[[], None]]:
-    """Hold a lock until what is given is called."""
+    """Hold a lock until the yielded function is called."""
     released = Event()
     held = Event()
 
@@ -323,20 +319,20 @@ def lock(url: str, statement: str) -> Iterator[Callable[[], None]]:
         thread.join()
 
 
-def told_while_held(url: str, release: Callable[[], None]) -> list[str]:
-    """What a migration tells that waits for a lock, which is let go of when it does."""
-    told: list[str] = []
+def reported_while_held(url: str, release: Callable[[], None]) -> list[str]:
+    """The reports of a migration that waits for a lock; the first report releases the lock."""
+    reports: list[str] = []
 
     def tell(line: str) -> None:
-        told.append(line)
+        reports.append(line)
         release()
 
     settings = Settings(database=url, lock_seconds=0.1)
     assert migrate(settings, MODEL, tell) == revisions().head
-    return with_trigrams(told)
+    return with_trigrams(reports)
 
 
-def test_searches_do_without_an_index_where_the_extension_may_not_be_had(
+def test_searches_work_without_the_extension_of_the_text_index(
     postgres_url: str, postgres_server: Databases
 ) -> None:
     name = name_of(postgres_url)

@@ -1,4 +1,4 @@
-"""What counts as slow on PostgreSQL: a server that was busy for a moment slows nothing for long."""
+"""Slow statements on PostgreSQL: a short load of the server has no lasting effect."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def reads() -> SlowReads:
     return SlowReads(permits=1, most_waiting=1)
 
 
-def test_a_statement_is_slow_once_it_took_long_whatever_its_values(reads: SlowReads) -> None:
+def test_a_statement_is_slow_after_a_slow_run_with_any_values(reads: SlowReads) -> None:
     reads.record(QUERY, QUICK)
     assert not reads.has(QUERY)
 
@@ -25,7 +25,7 @@ def test_a_statement_is_slow_once_it_took_long_whatever_its_values(reads: SlowRe
     assert not reads.has(Query("SELECT $1, $2", ("a", "b")))
 
 
-def test_a_slow_statement_that_is_quick_again_and_again_is_slow_no_more(reads: SlowReads) -> None:
+def test_a_slow_statement_becomes_quick_after_consecutive_quick_runs(reads: SlowReads) -> None:
     reads.record(QUERY, SLOW)
     for _ in range(QUICK_RUNS - 1):
         reads.record(QUERY, QUICK)

@@ -33,7 +33,7 @@ _MAX_HEADER_BYTES = MAX_TOKEN_BYTES + len("Bearer ")
 # RFC 9068, 4 requires at+jwt; many issuers still write JWT, or nothing
 _ACCEPTED_TYPES = frozenset({JOSE_TYPE, "application/at+jwt", "jwt"})
 _NOT_IN_DESCRIPTION = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
-_SEND_BEARER = "Send 'Authorization: Bearer <token>' with a token from 'comptoir token'."
+_SEND_BEARER = "Send `Authorization: Bearer <token>` with a token from `comptoir token`."
 _AS_ISSUED = "Send it exactly as it was issued."
 _COMPARE_CLOCKS = "Compare the clocks of the issuer and the service."
 

@@ -1,1 +1,1 @@
-"""What a kind of record is: primitive types, properties, entity types and sets, the model."""
+"""The model: primitive types, entity types and entity sets."""

@@ -533,13 +533,13 @@ def _without_chunks(
         async def send_unchunked(message: ASGISendEvent) -> None:
             nonlocal is_unchunked
             if message["type"] == "http.response.start":
-                names = [name for name, _ in message["headers"]]
+                names = [name for name, _ in message.get("headers", ())]
                 if b"content-length" not in names:
                     is_unchunked = True
                     cycle.chunked_encoding = False
             elif is_unchunked and message["type"] == "http.response.body":
                 # uvicorn compares a body with its declared length: declare each piece
-                cycle.expected_content_length = len(message["body"])
+                cycle.expected_content_length = len(message.get("body", b""))
             await send(message)
 
         try:

@@ -147,7 +147,7 @@ def _of_root(prefix: str, named: str, variables: list[JsonSchema]) -> Paths:
         },
     }
     yield f"{prefix}/$metadata", item("get", metadata)
-    answers = content({JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)})
+    responses = content({JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)})
     batch = {
         "operationId": f"{named}batch",
         "summary": "Send several requests in one",
@@ -157,7 +157,7 @@ def _of_root(prefix: str, named: str, variables: list[JsonSchema]) -> Paths:
             "content": content({JSON: reference(BATCH), _MULTIPART: reference(PARTS)}),
         },
         "responses": {
-            "200": {"description": "A response to each request.", "content": answers},
+            "200": {"description": "A response to each request.", "content": responses},
             **refused(OF_WRITES),
         },
     }

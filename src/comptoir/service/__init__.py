@@ -1,4 +1,4 @@
-"""The verbs. Each is request, plan, store, response, in that order."""
+"""The verbs of the API: each checks a request, plans it, runs the plan and responds."""
 
 from comptoir.service.context import Request
 from comptoir.service.service import Service

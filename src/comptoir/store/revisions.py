@@ -17,7 +17,7 @@ from comptoir.store.schema import (
     STATE,
     TEXT_INDEX,
     SchemaState,
-    is_behind,
+    is_outdated,
     revisions,
     state_of,
     store_state,
@@ -43,7 +43,7 @@ def upgrade(connection: Connection, model: Model, name: str) -> SchemaState:
     """
     state, known = state_of(connection), revisions()
     serves = known.serves[known.head]
-    if is_behind(state, name):
+    if is_outdated(state, name):
         command.upgrade(alembic_config(connection, model), "head")
     elif state.revision != known.head or state.serves == serves:
         return state

@@ -93,7 +93,7 @@ def state_of(connection: Connection) -> SchemaState:
     return SchemaState.of(revision, {str(name): str(value) for name, value in rows})
 
 
-def is_behind(state: SchemaState, name: str) -> bool:
+def is_outdated(state: SchemaState, name: str) -> bool:
     """Whether a database lacks revisions; a newer one that serves this program lacks none.
 
     Raises `OperatorError`, which calls the database `name`, if this program cannot use a newer one.
@@ -111,7 +111,7 @@ def is_behind(state: SchemaState, name: str) -> bool:
 
 def check_state(state: SchemaState, name: str) -> None:
     """Raise `OperatorError` if this program cannot use the schema of the database `name`."""
-    if is_behind(state, name):
+    if is_outdated(state, name):
         raise OperatorError(
             f"{name} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
             f"and this program needs {revisions().head}. Run `comptoir migrate`."

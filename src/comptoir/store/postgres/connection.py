@@ -97,9 +97,6 @@ async def connect(
             last = fault
         except FAULTS:
             raise
-        except asyncpg.InternalClientError as fault:
-            # no host matches target_session_attrs: one may match later, as after a failover
-            raise ConnectionError(str(fault)) from fault
         except (ValueError, LookupError, configparser.Error):
             # the exception's text may contain a part of the password
             raise asyncpg.ClientConfigurationError(_MALFORMED) from None

@@ -4,7 +4,7 @@ import logging
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import asyncpg
@@ -80,6 +80,13 @@ _NO_TLS = _Meaning(
     _ASK,
     "Check sslmode and the certificates that the URL names against those of the server.",
 )
+_NO_HOST = _Meaning(
+    DATABASE_UNREACHABLE,
+    "No host of the database has the required role",
+    _RETRY,
+    "Wait until a host has that role, as after a failover, or correct target_session_attrs.",
+    temporary=True,
+)
 _MISCONFIGURED = _Meaning(
     DATABASE_UNREACHABLE,
     "The service is not configured correctly for its database",
@@ -104,11 +111,9 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             "Check user and password in the URL, PGPASSWORD or the passfile, and the server's "
             "pg_hba.conf.",
         ),
-        "08P01": _Meaning(
-            DATABASE_UNREACHABLE,
-            _MISCONFIGURED.problem,
-            _ASK,
-            "With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; "
+        "08P01": replace(
+            _MISCONFIGURED,
+            advice="With PgBouncer, set statement_cache to 0, or ignore_startup_parameters there; "
             "otherwise correct the URL.",
         ),
         "3D000": _Meaning(
@@ -117,11 +122,8 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             _ASK,
             "Correct the name in the URL, or create the database with CREATE DATABASE.",
         ),
-        "42704": _Meaning(
-            DATABASE_UNREACHABLE,
-            _MISCONFIGURED.problem,
-            _ASK,
-            "Remove the parameter from the URL, or correct it.",
+        "42704": replace(
+            _MISCONFIGURED, advice="Remove the parameter from the URL, or correct it."
         ),
         "57P03": _Meaning(
             DATABASE_UNREACHABLE,
@@ -298,6 +300,8 @@ def _meaning(fault: Fault) -> _Meaning:
         return _NO_TLS
     if isinstance(fault, asyncpg.ClientConfigurationError):
         return _MISCONFIGURED
+    if isinstance(fault, asyncpg.TargetServerAttributeNotMatched):
+        return _NO_HOST
     if isinstance(
         fault,
         asyncpg.InterfaceError

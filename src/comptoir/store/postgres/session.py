@@ -29,6 +29,14 @@ FEW, MANY = 10, 640
 LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
 """A snapshot's fetch should return this many characters, at least and at most."""
 
+_BEGIN_SNAPSHOT = (
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    # the reader may write the rows elsewhere between two statements
+    "SET LOCAL idle_in_transaction_session_timeout = 0",
+    # the first read fixes the view
+    "SELECT 1",
+)
+
 T = TypeVar("T")
 
 
@@ -141,7 +149,8 @@ async def postgres_snapshot(
         raise refusal_of(fault) from fault
     snapshot = _PostgresSnapshot(connection)
     try:
-        await snapshot.begin()
+        for text in _BEGIN_SNAPSHOT:
+            await snapshot.fetch(Query(text, ()))
         yield snapshot
     finally:
         # this ends the transaction and its cursors
@@ -152,15 +161,6 @@ class _PostgresSnapshot(SnapshotConnection):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._numbers = count(1)
-
-    async def begin(self) -> None:
-        """Fix the view, which a transaction does at its first read."""
-        await self._execute(
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-            # the reader may write the rows elsewhere between two statements
-            " SET LOCAL idle_in_transaction_session_timeout = 0"
-        )
-        await self.fetch(Query("SELECT 1", ()))
 
     @override
     async def fetch(self, query: Query) -> list[Row]:
@@ -173,7 +173,7 @@ class _PostgresSnapshot(SnapshotConnection):
     async def stream(self, query: Query) -> AsyncGenerator[list[Row], None]:
         # the planner optimizes a declared cursor for its first rows
         cursor = f"comptoir_{next(self._numbers)}"
-        await self._execute(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", *query.values)
+        await self.fetch(Query(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", query.values))
         size = FEW
         ended = False
         while not ended:
@@ -192,9 +192,3 @@ class _PostgresSnapshot(SnapshotConnection):
                     size = min(size * 2, MANY)
             if rows:
                 yield rows
-
-    async def _execute(self, text: str, *values: object) -> None:
-        try:
-            await self._connection.execute(text, *values)
-        except FAULTS as fault:
-            raise refusal_of(fault) from fault

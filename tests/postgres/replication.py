@@ -1,4 +1,4 @@
-"""A service over a server with a standby, and what the tests of replicas read there."""
+"""A server with a standby, and a service that reads from it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from support.service import Service
 from support.standby import Standby
 
 AGENT = {"code": "DHL", "name": "old"}
-"""A record that the replica has; what it becomes on the primary has another name."""
+"""A record that the replica has; tests rename it on the primary."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A server and the standby that follows it."""
+    """A server and its standby."""
 
     primary: Postgres
     standby: Standby
@@ -32,16 +32,16 @@ class Pair:
         self.standby.catch_up()
         return url
 
-    def mend(self) -> None:
-        """Let the standby run and follow, whatever a test has done to it."""
+    def repair(self) -> None:
+        """Start the standby and resume its replay."""
         if not self.standby.is_running:
             self.standby.start()
         self.standby.resume()
 
 
 @dataclass(frozen=True)
-class Followed:
-    """A service with a replica, a company in it, and the path of a record that the replica has."""
+class ReplicatedService:
+    """A service with a replica, a company, and the path of a record that the replica has."""
 
     service: Service
     company: Company
@@ -50,7 +50,7 @@ class Followed:
 
     @classmethod
     def on(cls, pair: Pair, serve: Callable[..., Service]) -> Self:
-        """By a service over a new database."""
+        """Create them on a new database."""
         url = pair.new_database()
         service = serve(url, read_database=pair.standby.url_of(url))
         company = service.new_company()
