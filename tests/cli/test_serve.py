@@ -51,7 +51,7 @@ def test_a_port_in_use_is_told_in_one_line(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         fault = command.run("serve", "--port", port, "--quickstart").fault()
-    assert f"Port {port} of 127.0.0.1 is in use" in fault
+    assert f"port {port} of 127.0.0.1 is in use" in fault
     assert not command.database.exists()
 
 
