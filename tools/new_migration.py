@@ -1,4 +1,4 @@
-"""Writes the revision that brings the schema from the last one to what the model asks for.
+"""Generates the revision from the last schema to that of the model.
 
 Usage: python tools/new_migration.py "what changes"
 """
@@ -83,7 +83,7 @@ def _fill(added: AddColumnOp) -> None:
 
 
 def _expands(step: MigrateOperation, made: set[str]) -> bool:
-    """Whether programs that do not know of a step, or of the tables made, go on working."""
+    """Whether earlier programs work after a step, given the created tables."""
     if isinstance(step, CreateIndexOp):
         return not step.unique or step.table_name in made
     if isinstance(step, AddColumnOp):

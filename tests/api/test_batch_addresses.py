@@ -1,4 +1,4 @@
-"""The URLs of requests in a batch: relative, absolute paths, absolute, behind a proxy or not."""
+"""The URLs of requests in a batch: relative, absolute paths, absolute, with and without a proxy."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ AT_COMPANY = [
 
 
 @pytest.mark.parametrize("url", AT_COMPANY)
-def test_a_url_is_read_from_the_root_of_the_company(url: str, stocked: Company) -> None:
+def test_a_url_is_relative_to_the_root_of_the_company(url: str, stocked: Company) -> None:
     reply = read(stocked, url.format(company=stocked.id))
 
     assert reply.status == 200, reply.body
@@ -50,7 +50,7 @@ AT_BASE = [
 
 
 @pytest.mark.parametrize("url", AT_BASE)
-def test_a_url_is_read_from_the_base(url: str, service: Service, stocked: Company) -> None:
+def test_a_url_is_relative_to_the_base_url(url: str, service: Service, stocked: Company) -> None:
     request = {"id": "1", "method": "GET", "url": url.format(company=stocked.id)}
 
     reply = documents(service.client, request)["1"]
@@ -60,8 +60,8 @@ def test_a_url_is_read_from_the_base(url: str, service: Service, stocked: Compan
 
 
 @pytest.mark.parametrize("host", ["localhost:8080", "erp.example", "ERP.example:443"])
-def test_a_url_may_name_the_host_that_the_batch_was_sent_to(host: str, stocked: Company) -> None:
-    """Clients build it of the name by which they reach the service; links are not made of it."""
+def test_a_url_may_name_the_host_of_the_batch(host: str, stocked: Company) -> None:
+    """Clients use their own name for the service; links do not contain it."""
     url = f"https://{host.lower()}/api/companies({stocked.id})/{AGENT}"
 
     reply = read(stocked, url, {"Host": host})
@@ -70,7 +70,7 @@ def test_a_url_may_name_the_host_that_the_batch_was_sent_to(host: str, stocked: 
     assert host not in str(reply.read(Record)["@odata.context"])
 
 
-def test_a_url_may_not_name_another_host_than_the_batch(stocked: Company) -> None:
+def test_a_url_with_another_host_is_refused(stocked: Company) -> None:
     url = f"https://elsewhere.example/api/companies({stocked.id})/{AGENT}"
 
     answer = send_documents(
@@ -89,14 +89,14 @@ def test_a_url_may_not_name_another_host_than_the_batch(stocked: Company) -> Non
         "http://127.0.0.1:8080.elsewhere.example/api/companies",
     ],
 )
-def test_what_only_looks_like_a_url_of_ours_is_refused(url: str, stocked: Company) -> None:
+def test_a_url_that_resembles_the_base_url_is_refused(url: str, stocked: Company) -> None:
     answer = send_documents(stocked, [{"id": "1", "method": "GET", "url": url}])
 
     refusal(answer, "BadRequest", "requests[0]")
 
 
 @pytest.mark.parametrize("url", ["../contactsExt", "./contactsExt", "x/../../companies"])
-def test_a_path_is_not_walked_up(url: str, stocked: Company) -> None:
+def test_a_path_with_dot_segments_is_refused(url: str, stocked: Company) -> None:
     assert read(stocked, url).error.code == "BadRequest_InvalidRequestUrl"
 
 
@@ -108,8 +108,8 @@ def test_a_path_is_not_walked_up(url: str, stocked: Company) -> None:
         "$filter=code eq 'Ä Ö ü'",
     ],
 )
-def test_a_query_may_hold_any_text(query: str, company: Company) -> None:
-    """Percent-encoded or as it is; `+` is a blank, as in single requests."""
+def test_a_query_may_contain_any_text(query: str, company: Company) -> None:
+    """Percent-encoded or not; `+` is a blank, as in single requests."""
     company.post("shippingAgentsExt", {"code": "Ä Ö ü"})
 
     reply = read(company, f"shippingAgentsExt?{query}")
@@ -122,7 +122,7 @@ def test_a_query_may_hold_any_text(query: str, company: Company) -> None:
 def behind_proxy(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """A service that its clients know by another address."""
+    """A service whose clients use another address."""
     folder = tmp_path_factory.mktemp("proxied")
     with Service(fresh_database, folder, public_url="https://erp.example/v1/data") as service:
         yield service
@@ -139,8 +139,8 @@ def behind_proxy(
         "{agent}",
     ],
 )
-def test_urls_behind_a_proxy_are_those_that_clients_see(url: str, behind_proxy: Service) -> None:
-    """And those by which the proxy reaches the service."""
+def test_a_url_may_be_that_of_the_proxy(url: str, behind_proxy: Service) -> None:
+    """It may also be that of the service itself."""
     settings = behind_proxy.settings
     local = behind_proxy.client
     at_socket = type(local)(
@@ -156,7 +156,7 @@ def test_urls_behind_a_proxy_are_those_that_clients_see(url: str, behind_proxy: 
     assert context.startswith("https://erp.example/v1/data/$metadata#")
 
 
-def test_a_new_record_behind_a_proxy_is_referred_to(behind_proxy: Service) -> None:
+def test_a_reference_to_a_new_record_works_through_a_proxy(behind_proxy: Service) -> None:
     local = behind_proxy.client
     at_socket = type(local)(local.carrier, "http://127.0.0.1:8080/api", local.token)
     company = behind_proxy.admin.add_company(at_socket)

@@ -1,4 +1,4 @@
-"""Writes to records that paths name by a unique rule: found when the write is done, not before."""
+"""Writes by alternate keys, whose records are found when the write is processed."""
 
 from support.batches import documents
 from support.client import Record, record
@@ -11,7 +11,7 @@ def agent(company: Company, code: str) -> str:
     return str(record(company.post("shippingAgentsExt", {"code": code}), 201)["id"])
 
 
-def test_a_write_of_a_group_finds_what_those_before_it_made(company: Company) -> None:
+def test_a_write_of_a_group_finds_records_of_earlier_writes(company: Company) -> None:
     group = {"atomicityGroup": "g"}
     answers = documents(
         company,
@@ -30,8 +30,8 @@ def test_a_write_of_a_group_finds_what_those_before_it_made(company: Company) ->
     assert answers["2"].read(Record)["id"] == answers["1"].read(Record)["id"]
 
 
-def test_a_value_leads_to_the_record_that_has_it_by_then(company: Company) -> None:
-    """Within a group a code goes from one record to another."""
+def test_a_value_identifies_the_record_that_has_it_at_that_time(company: Company) -> None:
+    """Within a group, a code moves from one record to another."""
     first, second = agent(company, "A"), agent(company, "B")
 
     def patch(name: str, path: str, body: Record) -> dict[str, object]:
@@ -57,8 +57,8 @@ def test_a_value_leads_to_the_record_that_has_it_by_then(company: Company) -> No
     assert company.record(f"shippingAgentsExt({first})")["name"] == ""
 
 
-def test_of_two_writes_at_once_the_later_one_sees_the_earlier(company: Company) -> None:
-    """Also when it names the record by a value that the earlier one takes away."""
+def test_the_later_of_two_concurrent_writes_sees_the_earlier_one(company: Company) -> None:
+    """Even if it names the record by a value that the earlier write changes."""
     for number in range(20):
         code = f"{number}"
         agent(company, code)
@@ -74,8 +74,8 @@ def test_of_two_writes_at_once_the_later_one_sees_the_earlier(company: Company) 
         assert naming.status_code == (200 if was_first else 404)
 
 
-def test_a_reference_leads_to_the_record_that_a_write_found(company: Company) -> None:
-    """Though it is not to be found there any more."""
+def test_a_reference_identifies_the_record_that_a_write_found(company: Company) -> None:
+    """Even if the record no longer has the value."""
     key = agent(company, "A")
 
     answers = documents(
@@ -95,7 +95,7 @@ def test_a_reference_leads_to_the_record_that_a_write_found(company: Company) ->
 
 
 def test_within_a_group_a_reference_needs_a_key(company: Company) -> None:
-    """Which record another one finds is not known before; behind the group it is."""
+    """The record of such a write is known only after the group."""
     agent(company, "A")
     write = {
         "id": "1",

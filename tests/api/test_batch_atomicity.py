@@ -1,4 +1,4 @@
-"""Atomic groups of a batch: done together or not at all, and the answers say which."""
+"""Atomic groups of a batch succeed or fail together, and the responses say which."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ def create(code: str, **more: object) -> Entry:
     }
 
 
-def test_a_group_is_done_together(own_stock: Company) -> None:
+def test_a_group_succeeds_together(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         create("A"),
@@ -73,10 +73,8 @@ FAILING: dict[str, tuple[Entry, int]] = {
 
 @pytest.mark.parametrize("what", FAILING)
 @pytest.mark.parametrize("first", [True, False])
-def test_a_group_with_a_refused_request_is_not_done(
-    what: str, first: bool, own_stock: Company
-) -> None:
-    """The refused request has its error; the others say that nothing of them was done."""
+def test_a_group_with_a_refused_request_fails(what: str, first: bool, own_stock: Company) -> None:
+    """The refused request has its own error, the others 424."""
     before, changes = own_stock.listed("shippingAgentsExt"), own_stock.changes()
     failing, status = FAILING[what]
     group = [failing, create("C")] if first and what != "a unique rule" else [create("A"), failing]
@@ -95,7 +93,7 @@ def test_a_group_with_a_refused_request_is_not_done(
     assert own_stock.changes() == changes
 
 
-def test_a_group_that_was_not_done_does_not_stop_the_others(own_stock: Company) -> None:
+def test_a_failed_group_does_not_stop_the_batch(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         create("A"),
@@ -106,7 +104,7 @@ def test_a_group_that_was_not_done_does_not_stop_the_others(own_stock: Company) 
     assert [reply.status for reply in answers.values()] == [424, 404, 201]
 
 
-def test_a_group_whose_dependency_was_not_done_is_not_done(own_stock: Company) -> None:
+def test_a_group_whose_dependency_failed_is_not_processed(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         {"id": "1", "method": "GET", "url": "nothingExt"},
@@ -118,7 +116,7 @@ def test_a_group_whose_dependency_was_not_done_is_not_done(own_stock: Company) -
     assert len(own_stock.listed("shippingAgentsExt")) == 1
 
 
-def test_a_condition_decides_over_a_group(own_stock: Company) -> None:
+def test_a_group_with_a_condition(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         create("A", url="nothingExt"),
@@ -129,7 +127,7 @@ def test_a_condition_decides_over_a_group(own_stock: Company) -> None:
     assert [reply.status for reply in answers.values()] == [404, 424, 201]
 
 
-def test_a_group_is_of_one_company(service: Service, company: Company) -> None:
+def test_a_group_belongs_to_one_company(service: Service, company: Company) -> None:
     other = service.new_company()
 
     answers = documents(
@@ -142,8 +140,8 @@ def test_a_group_is_of_one_company(service: Service, company: Company) -> None:
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_a_record_without_a_key_yet_cannot_be_referred_to(company: Company) -> None:
-    """A unit of measure has the key that its body gives, and this one gives none."""
+def test_a_reference_needs_a_known_key(company: Company) -> None:
+    """The key of a unit of measure is in its body, which lacks it here."""
     answers = documents(
         company,
         create("A", url="unitsOfMeasureExt", body={}, headers={"If-None-Match": "*"}),
@@ -164,7 +162,7 @@ WITHIN: dict[str, tuple[Entry, str]] = {
 
 
 @pytest.mark.parametrize("what", WITHIN)
-def test_what_a_group_cannot_hold_is_refused_by_name(what: str, company: Company) -> None:
+def test_an_unsupported_request_in_a_group_is_refused_by_name(what: str, company: Company) -> None:
     entry, name = WITHIN[what]
 
     answer = send_documents(company, [create("A"), entry])
@@ -192,10 +190,10 @@ def post(code: str) -> str:
     ("requests", "content_id", "status"),
     [((post("A"), post("A")), "2", 409), ((post(""), post("A")), "1", 400)],
 )
-def test_a_refused_change_set_has_one_answer(
+def test_a_refused_change_set_has_one_response(
     requests: Sequence[str], content_id: str, status: int, company: Company
 ) -> None:
-    """OData Protocol 4.01, 11.7.7.6; and the batch stops there unless asked to go on."""
+    """OData Protocol 4.01, 11.7.7.6; without continue-on-error the batch stops there."""
     text = (
         f"{change_set(*requests)}--batch_1\n{HTTP}\nGET shippingAgentsExt HTTP/1.1\n\n--batch_1--"
     )
@@ -216,7 +214,9 @@ def test_a_refused_change_set_has_one_answer(
         ("", "GET contactsExt HTTP/1.1"),
     ],
 )
-def test_a_change_set_holds_writes_alone(request_in_it: str, reason: str, company: Company) -> None:
+def test_a_change_set_contains_only_writes(
+    request_in_it: str, reason: str, company: Company
+) -> None:
     text = f"{change_set(post('A'), request_in_it)}--batch_1--\n"
 
     error = refusal(send_multipart(company, text), "BadRequest", "part 1.2")

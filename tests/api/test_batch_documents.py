@@ -1,4 +1,4 @@
-"""Batches in JSON: each request is done as if it was sent alone, and answered under its id."""
+"""Batches in JSON: each request is processed as if it was sent alone."""
 
 import pytest
 
@@ -15,8 +15,8 @@ PLAIN = {"OData-MaxVersion": "4.0"}
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_a_read_in_a_batch_is_answered_as_alone(path: str, stocked: Company) -> None:
-    """Also at a key of operation 9, where answers differ with who asks."""
+def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Company) -> None:
+    """Also at a key of operation 9, whose responses depend on the client."""
     alone = stocked.get(path)
 
     reply = documents(stocked, {"id": "1", "method": "GET", "url": path})["1"]
@@ -26,7 +26,7 @@ def test_a_read_in_a_batch_is_answered_as_alone(path: str, stocked: Company) -> 
         assert reply.headers.get(name) == alone.headers.get(name)
 
 
-def test_every_kind_of_request_is_answered_as_alone(company: Company) -> None:
+def test_each_method_has_the_same_response_as_alone(company: Company) -> None:
     answers = documents(
         company,
         {"id": "a", "method": "post", "url": "shippingAgentsExt", "body": {"code": "A"}},
@@ -64,19 +64,19 @@ def test_every_kind_of_request_is_answered_as_alone(company: Company) -> None:
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_text_stands_in_an_answer_as_text(stocked: Company) -> None:
+def test_a_text_response_is_a_string(stocked: Company) -> None:
     reply = documents(stocked, {"id": "1", "method": "GET", "url": "contactsExt/$count"})["1"]
 
     assert reply.headers["content-type"].startswith("text/plain")
     assert reply.read(str) == "1"
 
 
-def test_a_batch_of_nothing_is_answered_with_nothing(company: Company) -> None:
+def test_an_empty_batch_has_no_responses(company: Company) -> None:
     assert replies(send_documents(company, [])) == []
 
 
-def test_a_body_goes_to_the_service_as_it_was_sent(company: Company) -> None:
-    """Numbers are exact, so they must not pass through binary ones."""
+def test_a_body_is_passed_on_unchanged(company: Company) -> None:
+    """Numbers are exact, so they are not parsed as binary floating-point numbers."""
     body = (
         b'{"requests": [{"id": "1", "method": "POST", "url": "contactsExt", "headers": {},'
         b' "body": {"displayName": "\\u00e9 \xc3\xa9", "lastInteractionDate": 1.00000000000000001}'
@@ -89,7 +89,7 @@ def test_a_body_goes_to_the_service_as_it_was_sent(company: Company) -> None:
 
 
 def test_a_body_may_be_encoded(company: Company) -> None:
-    """Bodies that are not JSON are base64url, as RFC 4648 has it, or text."""
+    """Bodies that are not JSON are base64url (RFC 4648) or text."""
     media = {"content-type": "application/octet-stream"}
     answers = documents(
         company,
@@ -106,7 +106,7 @@ def test_a_body_may_be_encoded(company: Company) -> None:
     assert {reply.error.code for reply in answers.values()} == {"Request_UnsupportedMediaType"}
 
 
-def test_annotations_of_a_batch_say_nothing(company: Company) -> None:
+def test_annotations_of_a_batch_are_ignored(company: Company) -> None:
     """OData JSON Format 4.01, 19.1."""
     answer = company.post("$batch", {"@odata.context": "x", "requests": []})
 
@@ -125,8 +125,8 @@ def test_a_refused_request_does_not_stop_the_others(stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "odata."])
-def test_a_batch_stops_at_a_refusal_when_asked_to(prefix: str, company: Company) -> None:
-    """What was not done says so, and was not done."""
+def test_a_batch_stops_at_an_error_on_request(prefix: str, company: Company) -> None:
+    """The later requests are not processed, and have responses that say so."""
     wish = f"{prefix}continue-on-error=false"
     new = {"method": "POST", "url": "contactsExt", "body": {"displayName": "x"}}
     answer = send_documents(
@@ -146,8 +146,8 @@ def test_a_batch_stops_at_a_refusal_when_asked_to(prefix: str, company: Company)
     assert len(company.listed("contactsExt")) == 1
 
 
-def test_many_writes_are_done_in_their_order(company: Company) -> None:
-    """Those that need not wait for one another share commits, and still come one behind another."""
+def test_many_writes_are_processed_in_their_order(company: Company) -> None:
+    """Independent writes share commits, and their order remains."""
     answers = documents(
         company,
         *(
@@ -168,7 +168,7 @@ def test_many_writes_are_done_in_their_order(company: Company) -> None:
     assert [change.record for change in changes] == keys
 
 
-def test_a_batch_may_be_answered_in_the_other_format(stocked: Company) -> None:
+def test_the_response_may_have_the_other_format(stocked: Company) -> None:
     answer = send_documents(
         stocked,
         [
@@ -207,12 +207,12 @@ def test_format_chooses_before_accept(company: Company) -> None:
     assert replies(answer) == []
 
 
-def test_a_format_that_is_not_there_is_406(company: Company) -> None:
+def test_an_unknown_format_is_406(company: Company) -> None:
     refusal(send_documents(company, [], {"Accept": "text/html"}), "Request_NotAcceptable", "Accept")
 
 
-def test_a_part_inherits_who_asks_and_in_which_version(stocked: Company) -> None:
-    """A client that names the protocol gets pure OData, for parts that do not name it too."""
+def test_a_part_inherits_the_token_and_the_version(stocked: Company) -> None:
+    """A client that names the protocol gets plain OData, even for parts without a version."""
     query = "salesPricesExt?$filter=assetNumber eq '1896-S'"
     alone, plain = stocked.get(query), stocked.get(query, headers=PLAIN)
     assert alone.content != plain.content
@@ -225,7 +225,7 @@ def test_a_part_inherits_who_asks_and_in_which_version(stocked: Company) -> None
     assert bytes(inherited.body) == bytes(own.body) == plain.content
 
 
-def test_a_batch_may_do_no_more_than_its_token(service: Service, stocked: Company) -> None:
+def test_a_batch_may_do_what_its_token_allows(service: Service, stocked: Company) -> None:
     reader = stocked.using(service.tokens.issue(scopes=[Scope.RECORDS_READ]))
     elsewhere = service.new_company()
     narrow = service.client.using(service.tokens.issue(companies=[elsewhere.id]))
@@ -247,7 +247,7 @@ def test_a_batch_may_do_no_more_than_its_token(service: Service, stocked: Compan
     assert outside["2"].status == 200
 
 
-def test_a_part_may_declare_json_with_a_parameter_that_nobody_knows(own_stock: Company) -> None:
+def test_a_part_may_declare_json_with_an_unknown_parameter(own_stock: Company) -> None:
     def named(number: str, media: str) -> Entry:
         headers = {"content-type": media, "if-match": "*"}
         body = {"name": f"n{number}"}
@@ -297,7 +297,7 @@ def test_preferences_of_a_part_are_its_own(company: Company) -> None:
 def test_a_preference_for_single_requests_is_ignored_on_a_batch(
     wish: str, company: Company
 ) -> None:
-    """OData Protocol 4.01, 8.2.8.7: it is not applied to a batch; RFC 7240, 2: nor refused."""
+    """It is not applied to a batch (OData Protocol 4.01, 8.2.8.7), nor refused (RFC 7240, 2)."""
     create = {"id": "1", "method": "POST", "url": "contactsExt", "body": {"displayName": "x"}}
     listed = {"id": "2", "method": "GET", "url": "contactsExt", "dependsOn": ["1"]}
 
@@ -309,7 +309,7 @@ def test_a_preference_for_single_requests_is_ignored_on_a_batch(
         assert "preference-applied" not in reply.headers
 
 
-def test_a_part_keeps_its_preference_whatever_the_batch_prefers(company: Company) -> None:
+def test_a_part_has_its_own_preference(company: Company) -> None:
     part = {
         "id": "1",
         "method": "POST",
@@ -326,7 +326,7 @@ def test_a_part_keeps_its_preference_whatever_the_batch_prefers(company: Company
     assert (reply.status, reply.headers["preference-applied"]) == (204, "return=minimal")
 
 
-def test_a_conditional_read_is_answered_without_a_body(stocked: Company) -> None:
+def test_a_conditional_read_has_no_body(stocked: Company) -> None:
     tag = tag_of(stocked.get(AGENT))
 
     reply = documents(
@@ -336,7 +336,7 @@ def test_a_conditional_read_is_answered_without_a_body(stocked: Company) -> None
     assert (reply.status, bytes(reply.body), reply.headers["etag"]) == (304, b"", tag)
 
 
-def test_an_answer_names_the_version_and_the_request(company: Company) -> None:
+def test_a_response_names_the_version_and_the_request(company: Company) -> None:
     answer = send_documents(company, [])
 
     assert answer.headers["odata-version"] == "4.0"
@@ -344,8 +344,8 @@ def test_an_answer_names_the_version_and_the_request(company: Company) -> None:
     assert answer.headers["content-length"] == str(len(answer.content))
 
 
-def test_null_members_are_as_good_as_left_out(stocked: Company) -> None:
-    """Serialisers of some clients write them all."""
+def test_null_members_are_the_same_as_omitted_ones(stocked: Company) -> None:
+    """The serializers of some clients write all members."""
     nothing = dict.fromkeys(("atomicityGroup", "dependsOn", "if", "headers", "body"))
 
     reply = documents(stocked, {"id": "1", "method": "GET", "url": AGENT, **nothing})["1"]
@@ -353,8 +353,8 @@ def test_null_members_are_as_good_as_left_out(stocked: Company) -> None:
     assert reply.status == 200
 
 
-def test_pages_of_many_records_come_whole(company: Company) -> None:
-    """More than is gathered for one piece of the answer, twice."""
+def test_large_pages_are_complete(company: Company) -> None:
+    """Two pages that are each larger than one piece of the response."""
     company.load(
         "contactsExt",
         *({"number": f"K{number:04d}", "displayName": "x" * 50} for number in range(300)),
@@ -368,7 +368,7 @@ def test_pages_of_many_records_come_whole(company: Company) -> None:
     assert [bytes(reply.body) for reply in answers.values()] == [expected, expected]
 
 
-def test_a_company_that_is_not_there_has_no_batch(service: Service) -> None:
+def test_a_batch_of_an_unknown_company_is_404(service: Service) -> None:
     path = f"companies({CONTACT})/$batch"
 
     answer = service.client.post(path, {"requests": []})
@@ -378,8 +378,8 @@ def test_a_company_that_is_not_there_has_no_batch(service: Service) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE"])
-def test_a_batch_is_sent_by_post_alone(method: str, service: Service, company: Company) -> None:
-    """A probe by HEAD learns that from the status."""
+def test_only_post_is_allowed_on_a_batch(method: str, service: Service, company: Company) -> None:
+    """A client that probes with HEAD sees that from the status."""
     for client in (service.client, company):
         answer = client.request(method, "$batch")
 
@@ -423,8 +423,8 @@ def test_the_same_batch_can_be_sent_to_either_root(service: Service, stocked: Co
 
 
 @pytest.mark.parametrize("name", ["Isolation", "OData-Isolation"])
-def test_a_snapshot_is_not_promised(name: str, stocked: Company) -> None:
-    """OData Protocol 4.01, 8.2.6: nothing is done, for a batch, in it, and alone."""
+def test_snapshot_isolation_is_refused(name: str, stocked: Company) -> None:
+    """OData Protocol 4.01, 8.2.6: for a batch, within one, and for a single request."""
     read = {"id": "1", "method": "GET", "url": AGENT}
     wish = {name: "snapshot"}
     code = "Request_IsolationNotSupported"
@@ -434,14 +434,14 @@ def test_a_snapshot_is_not_promised(name: str, stocked: Company) -> None:
     assert documents(stocked, {**read, "headers": wish})["1"].error.code == code
 
 
-def test_a_part_names_a_version_that_there_is(stocked: Company) -> None:
+def test_an_unknown_version_of_a_part_is_refused(stocked: Company) -> None:
     headers = {"OData-Version": "3.0"}
     read = {"id": "1", "method": "GET", "url": AGENT, "headers": headers}
 
     assert documents(stocked, read)["1"].error.target == "OData-Version"
 
 
-def test_the_body_of_a_part_is_not_coded(company: Company) -> None:
+def test_a_compressed_body_of_a_part_is_refused(company: Company) -> None:
     create = {
         "id": "1",
         "method": "POST",
@@ -454,7 +454,7 @@ def test_the_body_of_a_part_is_not_coded(company: Company) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd", "identity"])
-def test_the_answer_to_a_batch_may_be_coded(coding: str, company: Company) -> None:
+def test_the_response_to_a_batch_may_be_compressed(coding: str, company: Company) -> None:
     company.load("contactsExt", *({"number": f"K{each}", "displayName": "x"} for each in range(99)))
     entries = [{"id": f"{each}", "method": "GET", "url": "contactsExt"} for each in range(5)]
 

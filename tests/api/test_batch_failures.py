@@ -1,4 +1,4 @@
-"""When the service itself fails within a batch: what was done before is answered all the same."""
+"""Defects within a batch: the client gets the responses to the earlier requests."""
 
 import logging
 from collections.abc import Iterator
@@ -46,10 +46,8 @@ def create(code: str, text: str, **more: str) -> Entry:
     return {"id": code, "method": "POST", "url": "specimensExt", "body": body, **more}
 
 
-def test_a_request_on_which_the_service_fails_is_answered_by_500(
-    company: Company, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its neighbours are done, and the log has the cause under the id of the batch."""
+def test_a_request_with_a_defect_is_500(company: Company, caplog: pytest.LogCaptureFixture) -> None:
+    """The other requests succeed, and the log has the cause under the id of the batch."""
     answer = send_documents(
         company, [create("A", ""), create("B", "defect"), create("C", ""), create("D", "")]
     )
@@ -64,7 +62,7 @@ def test_a_request_on_which_the_service_fails_is_answered_by_500(
     assert len(company.listed("specimensExt")) == 3
 
 
-def test_a_group_on_which_the_service_fails_is_not_done(company: Company) -> None:
+def test_a_group_with_a_defect_changes_nothing(company: Company) -> None:
     answer = send_documents(
         company,
         [
@@ -78,7 +76,7 @@ def test_a_group_on_which_the_service_fails_is_not_done(company: Company) -> Non
     assert [each["code"] for each in company.listed("specimensExt")] == ["C"]
 
 
-def test_a_batch_stops_where_the_service_fails(company: Company) -> None:
+def test_a_batch_stops_at_a_defect(company: Company) -> None:
     request = f"--batch_1\n{HTTP}\nPOST specimensExt HTTP/1.1\nContent-Type: application/json\n\n"
     bodies = ['{"code": "A"}', '{"code": "B", "text": "defect"}', '{"code": "C"}']
     text = "".join(f"{request}{body}\n" for body in bodies) + "--batch_1--"

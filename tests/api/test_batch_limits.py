@@ -1,4 +1,4 @@
-"""How much a batch may ask for; each limit has an error of its own."""
+"""The limits of a batch, each with its own error."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def text_of(count: int) -> str:
     return part * count + "--batch_1--"
 
 
-def test_a_batch_holds_a_hundred_requests(company: Company) -> None:
+def test_a_batch_may_have_a_hundred_requests(company: Company) -> None:
     assert len(replies(send_documents(company, reads(REQUESTS)))) == REQUESTS
     assert len(parts(send_multipart(company, text_of(REQUESTS)))) == REQUESTS
 
@@ -43,7 +43,7 @@ def test_a_batch_of_more_requests_is_refused(company: Company) -> None:
 
 
 def test_requests_in_change_sets_count_too(company: Company) -> None:
-    """And so do change sets, since empty ones are not free."""
+    """Change sets count as well, because empty ones have a cost."""
     write = f"--cs\n{HTTP}\nDELETE shippingAgentsExt(x) HTTP/1.1\n\n"
     full = f"--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n{write * 51}--cs--\n"
     empty = "--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n--cs--\n"
@@ -53,7 +53,7 @@ def test_requests_in_change_sets_count_too(company: Company) -> None:
 
 
 def test_a_batch_may_be_larger_than_a_request(company: Company) -> None:
-    """Eight requests of almost a megabyte each, and one of more than that."""
+    """Eight requests of almost a megabyte each, and one above the limit."""
     large = {"method": "POST", "url": "ItemProductTextLongContentsExt"}
     name = "x" * 1_000_000
     answers = documents(
@@ -81,7 +81,7 @@ def test_a_batch_that_is_too_large_is_refused(declared: bool, company: Company) 
     refusal(answer, "Request_BodyTooLarge")
 
 
-def test_a_url_may_be_as_long_as_one_alone(company: Company) -> None:
+def test_a_url_may_be_as_long_as_in_a_single_request(company: Company) -> None:
     def url(length: int) -> str:
         start = f"/api/companies({company.id})/contactsExt?x="
         return start + "x" * (length - len(start) + 1)
@@ -97,7 +97,7 @@ def test_a_url_may_be_as_long_as_one_alone(company: Company) -> None:
     assert answers["2"].error.code == "Request_UriTooLong"
 
 
-def test_headers_of_a_part_are_bounded_in_size(company: Company) -> None:
+def test_the_size_of_headers_of_a_part_is_limited(company: Company) -> None:
     entry: Entry = {
         "id": "1",
         "method": "GET",
@@ -113,7 +113,7 @@ def test_headers_of_a_part_are_bounded_in_size(company: Company) -> None:
     refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
 
 
-def test_headers_of_a_part_are_bounded_in_number(company: Company) -> None:
+def test_the_number_of_headers_of_a_part_is_limited(company: Company) -> None:
     names = {f"x-{number}": "x" for number in range(101)}
     lines = "".join(f"{name}: {value}\n" for name, value in names.items())
     entry: Entry = {"id": "1", "method": "GET", "url": "contactsExt", "headers": names}
@@ -123,7 +123,7 @@ def test_headers_of_a_part_are_bounded_in_number(company: Company) -> None:
     refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
 
 
-def test_a_url_in_a_batch_is_bounded_as_the_head_of_a_request_is(company: Company) -> None:
+def test_a_url_in_a_batch_counts_against_the_limit_of_headers(company: Company) -> None:
     url = f"contactsExt?$skiptoken=x&$filter={'x' * (64 << 10)}"
     text = f"--batch_1\n{HTTP}\nGET {url} HTTP/1.1\n\n--batch_1--"
     entry: Entry = {"id": "1", "method": "GET", "url": url}
@@ -132,7 +132,7 @@ def test_a_url_in_a_batch_is_bounded_as_the_head_of_a_request_is(company: Compan
     refusal(send_multipart(company, text), "Request_HeadersTooLarge", "part 1")
 
 
-def test_only_the_token_of_a_link_may_make_a_url_longer(company: Company) -> None:
+def test_only_the_token_of_a_link_may_exceed_the_limit_of_urls(company: Company) -> None:
     long = "x" * (17 << 10)
     answers = documents(
         company,
@@ -149,7 +149,9 @@ def test_only_the_token_of_a_link_may_make_a_url_longer(company: Company) -> Non
     ("member", "value"),
     [("if", "true and " * 1_000 + "true"), ("dependsOn", ["1"] * (REQUESTS + 1))],
 )
-def test_what_a_request_depends_on_is_bounded(member: str, value: object, company: Company) -> None:
+def test_the_dependencies_of_a_request_are_limited(
+    member: str, value: object, company: Company
+) -> None:
     first: Entry = {"id": "1", "method": "GET", "url": "contactsExt"}
     second: Entry = {"id": "2", "method": "GET", "url": "contactsExt", member: value}
 
@@ -159,7 +161,7 @@ def test_what_a_request_depends_on_is_bounded(member: str, value: object, compan
 
 
 def folded(lines: int) -> str:
-    """A part with a header that goes on for some lines."""
+    """A part with a folded header."""
     return (
         f"--batch_1\n{HTTP}\nGET shippingAgentsExt/$count HTTP/1.1\n"
         f"X-A: a\n{' b' * 300}\n" + " c\n" * lines + "\n"
@@ -167,7 +169,7 @@ def folded(lines: int) -> str:
 
 
 @pytest.mark.timeout(20)
-def test_headers_of_many_lines_are_read_at_once(company: Company) -> None:
+def test_long_folded_headers_are_read_quickly(company: Company) -> None:
     answers = parts(send_multipart(company, folded(lines=15_000) * REQUESTS + "--batch_1--"))
 
     assert [each.body.strip() for each in answers] == [b"0"] * REQUESTS
@@ -190,7 +192,7 @@ HOSTILE = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("what", HOSTILE)
-def test_hostile_bodies_are_refused_before_long(what: str, company: Company) -> None:
+def test_hostile_bodies_are_refused_quickly(what: str, company: Company) -> None:
     answer = send_multipart(company, HOSTILE[what])
 
     assert answer.status_code in (400, 413, 431)
@@ -200,7 +202,7 @@ def test_hostile_bodies_are_refused_before_long(what: str, company: Company) -> 
 def narrow(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """A service whose batches are small."""
+    """A service with low limits on batches."""
     folder = tmp_path_factory.mktemp("narrow")
     with Service(
         fresh_database, folder, batch_requests=2, batch_bytes=400, body_bytes=30, page_size=1
@@ -227,7 +229,7 @@ def test_the_limits_are_settings(narrow: Service) -> None:
     assert fits.read(Record)["code"] == "x"
 
 
-def test_pages_in_a_batch_are_cut_as_alone(narrow: Service) -> None:
+def test_pages_in_a_batch_have_the_same_size_as_alone(narrow: Service) -> None:
     company = narrow.new_company()
     for code in ("A", "B"):
         company.post("shippingAgentsExt", {"code": code})

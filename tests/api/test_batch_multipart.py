@@ -1,4 +1,4 @@
-"""Batches in multipart/mixed, in the forms in which the common clients write them."""
+"""Batches in multipart/mixed, as common clients write them."""
 
 import pytest
 
@@ -182,8 +182,8 @@ CLIENTS = {"UI5": UI5, "Cloud SDK": CLOUD_SDK, "OData.NET": ODATA_NET, "Olingo":
 
 @pytest.mark.parametrize("line_end", ["\r\n", "\n"], ids=["CRLF", "LF"])
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_batch_as_a_client_writes_it_is_done(name: str, line_end: str, company: Company) -> None:
-    """A read and a change set of two writes, the second of which refers to the first."""
+def test_the_batch_of_a_common_client_succeeds(name: str, line_end: str, company: Company) -> None:
+    """A read, and a change set of two writes; the second refers to the first."""
     company.load("shippingAgentsExt", {"code": "OLD", "name": "old"})
     text = CLIENTS[name]
     if name in ("OData.NET", "Olingo"):
@@ -201,8 +201,8 @@ def test_a_batch_as_a_client_writes_it_is_done(name: str, line_end: str, company
     )
 
 
-def test_answers_stand_in_the_order_and_form_of_the_requests(own_stock: Company) -> None:
-    """The ids of requests come back; a change set is answered by a multipart of its own."""
+def test_responses_have_the_order_and_the_form_of_the_requests(own_stock: Company) -> None:
+    """They have the ids of the requests, and a change set has its own multipart."""
     read, changes, empty, last = multipart(
         own_stock,
         f"""--batch_1
@@ -244,7 +244,7 @@ GET shippingAgentsExt/$count HTTP/1.1
 
 
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_a_read_in_a_batch_is_answered_as_alone(path: str, stocked: Company) -> None:
+def test_a_read_in_a_batch_has_the_same_response_as_alone(path: str, stocked: Company) -> None:
     alone = stocked.get(path)
 
     (part,) = multipart(stocked, f"--batch_1\n{HTTP}\nGET {path} HTTP/1.1\n\n\n--batch_1--\n")
@@ -266,7 +266,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_request_is_understood(form: str, stocked: Company) -> None:
+def test_a_request_may_have_another_form(form: str, stocked: Company) -> None:
     request = FORMS[form].format(path=AGENT)
 
     (part,) = multipart(stocked, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
@@ -284,7 +284,7 @@ AROUND = {
 
 
 @pytest.mark.parametrize("around", AROUND)
-def test_what_stands_around_the_parts_says_nothing(around: str, stocked: Company) -> None:
+def test_text_around_the_parts_is_ignored(around: str, stocked: Company) -> None:
     before, behind = AROUND[around]
     first = "" if "--batch_1 " in before else "--batch_1\n"
 
@@ -309,7 +309,7 @@ def test_the_boundary_is_read_from_its_header(content_type: str, stocked: Compan
     assert part.status == 200
 
 
-def test_boundaries_may_hold_any_sign(stocked: Company) -> None:
+def test_a_boundary_may_contain_any_allowed_character(stocked: Company) -> None:
     """RFC 2046, 5.1.1."""
     boundary = "a'()+_,-./:=? (b)*"
     text = f"--{boundary}\r\n{HTTP}\r\nGET {AGENT} HTTP/1.1\r\n\r\n--{boundary}--"
@@ -324,7 +324,7 @@ def test_boundaries_may_hold_any_sign(stocked: Company) -> None:
 
 
 @pytest.mark.parametrize("length", [14, 15, 16])
-def test_a_length_may_count_the_line_end_behind_a_body(length: int, company: Company) -> None:
+def test_a_length_may_include_the_line_end_after_a_body(length: int, company: Company) -> None:
     request = f'{CREATE}Content-Length: {length}\n\n{{"code": "Ä"}}'
 
     (part,) = multipart(company, f"--batch_1\n{HTTP}\n{request}\n--batch_1--\n")
@@ -332,7 +332,7 @@ def test_a_length_may_count_the_line_end_behind_a_body(length: int, company: Com
     assert part.status == 201, part.body
 
 
-def test_a_body_may_hold_what_looks_like_a_boundary(company: Company) -> None:
+def test_a_body_may_contain_a_text_like_a_boundary(company: Company) -> None:
     body = '{"code": "A", "name": "--batch_1 --batch_1--"\n, "id": null}'.replace(
         ', "id": null', ""
     )
@@ -359,8 +359,8 @@ GET nothingExt HTTP/1.1
 
 
 @pytest.mark.parametrize("wish", ["", "continue-on-error=false"])
-def test_a_batch_stops_at_the_first_refusal(wish: str, company: Company) -> None:
-    """OData Protocol 4.01, 11.7.7.5: the refusal is the last answer, and nothing follows it."""
+def test_a_batch_stops_at_the_first_error(wish: str, company: Company) -> None:
+    """OData Protocol 4.01, 11.7.7.5: the error is the last response."""
     answered = multipart(company, ORDER, {"Prefer": wish} if wish else {})
 
     assert [part.status for part in answered] == [201, 404]
@@ -370,15 +370,15 @@ def test_a_batch_stops_at_the_first_refusal(wish: str, company: Company) -> None
 @pytest.mark.parametrize(
     "wish", ["continue-on-error", "odata.continue-on-error", "continue-on-error=true"]
 )
-def test_a_batch_goes_on_when_asked_to(wish: str, company: Company) -> None:
+def test_a_batch_continues_on_errors_on_request(wish: str, company: Company) -> None:
     answer = send_multipart(company, ORDER, {"Prefer": wish})
 
     assert [part.status for part in parts(answer)] == [201, 404, 201]
     assert answer.headers["preference-applied"] == wish.removesuffix("=true")
 
 
-def test_a_batch_that_prefers_a_representation_is_done(company: Company) -> None:
-    """Syncfusion sends this preference with every batch, which is about its parts alone."""
+def test_a_batch_with_a_preference_for_representations_succeeds(company: Company) -> None:
+    """Syncfusion sends this preference with every batch, but it concerns only the parts."""
     answer = send_multipart(company, ORDER, {"Prefer": "return=representation"})
 
     assert "preference-applied" not in answer.headers
@@ -393,8 +393,8 @@ def test_a_read_sees_the_writes_before_it(company: Company) -> None:
     assert counts == [b"1"]
 
 
-def test_a_batch_may_be_answered_in_the_other_format(own_stock: Company) -> None:
-    """OData JSON Format 4.01, 19.5: in the order of the requests, change sets as groups."""
+def test_the_response_may_have_the_other_format(own_stock: Company) -> None:
+    """In the order of the requests, change sets as groups (OData JSON Format 4.01, 19.5)."""
     answer = send_multipart(
         own_stock,
         f"""--batch_1
@@ -426,11 +426,11 @@ Content-Type: multipart/mixed; boundary=cs
     assert first.atomicity_group == second.atomicity_group != ""
 
 
-def test_an_empty_multipart_is_answered_by_one(company: Company) -> None:
+def test_an_empty_multipart_has_an_empty_response(company: Company) -> None:
     assert multipart(company, "--batch_1--\n") == ()
 
 
-def test_answers_end_as_clients_cut_them_apart(stocked: Company) -> None:
+def test_clients_can_split_the_response(stocked: Company) -> None:
     """With string functions: UI5 wants a line end behind the last boundary, the Cloud SDK the body
     in one line, both a boundary without quotes."""
     text = f"--batch_1\n{HTTP}\nGET {AGENT} HTTP/1.1\n\n\n--batch_1--\n"
@@ -448,7 +448,7 @@ def test_answers_end_as_clients_cut_them_apart(stocked: Company) -> None:
     assert body == stocked.get(AGENT).text + "\r\n"
 
 
-def test_lengths_of_answers_are_told(stocked: Company) -> None:
+def test_responses_have_their_length(stocked: Company) -> None:
     (part,) = multipart(stocked, f"--batch_1\n{HTTP}\nGET nothingExt HTTP/1.1\n\n--batch_1--")
 
     assert int(part.headers["content-length"]) == len(part.body)

@@ -1,4 +1,4 @@
-"""References between the requests of a batch: dependencies, new records, entity tags, `if`."""
+"""References between the requests of a batch: dependencies, new records, ETags, `if`."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ FAILS: Entry = {"method": "GET", "url": "nothingExt"}
 COUNT: Entry = {"method": "GET", "url": "shippingAgentsExt/$count"}
 
 
-def test_a_new_record_is_referred_to_by_the_id_of_its_request(company: Company) -> None:
+def test_a_reference_to_a_new_record(company: Company) -> None:
     answers = documents(
         company,
         {"id": "new", **CREATE},
@@ -29,7 +29,7 @@ def test_a_new_record_is_referred_to_by_the_id_of_its_request(company: Company) 
     assert answers["3"].read(str) == "A"
 
 
-def test_a_record_that_was_read_or_changed_is_referred_to_too(own_stock: Company) -> None:
+def test_a_reference_to_a_record_that_was_read_or_changed(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         {"id": "1", "method": "GET", "url": AGENT},
@@ -48,13 +48,13 @@ def test_a_record_that_was_read_or_changed_is_referred_to_too(own_stock: Company
 
 
 def test_a_reference_is_a_dependency(company: Company) -> None:
-    """Clients leave `dependsOn` out where the URL says it."""
+    """Clients omit `dependsOn` if the URL implies it."""
     answers = documents(company, {"id": "1", **FAILS}, {"id": "2", "method": "GET", "url": "$1"})
 
     assert answers["2"].error.code == "Request_FailedDependency"
 
 
-def test_a_dependent_request_waits_for_a_refused_one_in_vain(company: Company) -> None:
+def test_a_request_that_depends_on_a_failed_one_is_not_processed(company: Company) -> None:
     answers = documents(
         company,
         {"id": "1", **CREATE},
@@ -69,8 +69,8 @@ def test_a_dependent_request_waits_for_a_refused_one_in_vain(company: Company) -
     assert answers["5"].read(str) == "1"
 
 
-def test_a_read_that_found_nothing_new_is_no_success(own_stock: Company) -> None:
-    """Dependent requests are done after an answer of 2xx alone (OData JSON Format 4.01, 19.1)."""
+def test_a_304_does_not_satisfy_a_dependency(own_stock: Company) -> None:
+    """A dependency requires a 2xx response (OData JSON Format 4.01, 19.1)."""
     tag = tag_of(own_stock.get(AGENT))
     answers = documents(
         own_stock,
@@ -95,8 +95,8 @@ def test_a_read_that_found_nothing_new_is_no_success(own_stock: Company) -> None
         (" not not  true ", True),
     ],
 )
-def test_a_condition_decides_over_outcomes(condition: str, is_done: bool, company: Company) -> None:
-    """In place of the rule that all dependencies must have been done."""
+def test_a_condition_on_outcomes(condition: str, is_done: bool, company: Company) -> None:
+    """It replaces the rule that all dependencies must have succeeded."""
     answers = documents(
         company,
         {"id": "good", **COUNT},
@@ -117,7 +117,7 @@ UNSUPPORTED = [
 
 
 @pytest.mark.parametrize("condition", UNSUPPORTED)
-def test_conditions_over_values_are_refused_by_name(condition: str, company: Company) -> None:
+def test_conditions_on_values_are_refused_by_name(condition: str, company: Company) -> None:
     answer = send_documents(company, [{"id": "1", **CREATE}, {"id": "2", **COUNT, "if": condition}])
 
     refusal(answer, "BadRequest_MethodNotImplemented", "requests[1].if")
@@ -128,14 +128,14 @@ def test_conditions_over_values_are_refused_by_name(condition: str, company: Com
     "condition",
     ["", " ", "not", "(true", "true)", "()", "true and", "(" * 30 + "true" + ")" * 30],
 )
-def test_a_condition_that_is_none_is_refused(condition: str, company: Company) -> None:
+def test_a_malformed_condition_is_refused(condition: str, company: Company) -> None:
     answer = send_documents(company, [{"id": "1", **COUNT, "if": condition}])
 
     refusal(answer, "BadRequest", "requests[0].if")
 
 
 @pytest.mark.parametrize("header", ["If-Match", "if-none-match"])
-def test_a_tag_is_referred_to_by_the_id_of_a_request(header: str, own_stock: Company) -> None:
+def test_a_reference_to_an_etag(header: str, own_stock: Company) -> None:
     """OData Protocol 4.01, 11.7.5."""
     guard = {header: " $1 "} if header == "If-Match" else {header: "$1", "If-Match": "*"}
     answers = documents(
@@ -165,7 +165,7 @@ def test_a_tag_is_referred_to_by_the_id_of_a_request(header: str, own_stock: Com
         assert (answers["2"].status, answers["3"].status) == (412, 200)
 
 
-def test_a_tag_that_is_not_there_is_refused(own_stock: Company) -> None:
+def test_a_reference_to_a_missing_etag_is_refused(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         {"id": "1", **COUNT},
@@ -177,7 +177,7 @@ def test_a_tag_that_is_not_there_is_refused(own_stock: Company) -> None:
     assert own_stock.get(AGENT).status_code == 200
 
 
-def test_a_quoted_tag_is_no_reference(own_stock: Company) -> None:
+def test_a_quoted_etag_is_not_a_reference(own_stock: Company) -> None:
     answers = documents(
         own_stock,
         {"id": "1", "method": "GET", "url": AGENT},
@@ -191,7 +191,9 @@ def test_a_quoted_tag_is_no_reference(own_stock: Company) -> None:
     "query",
     ["$filter=code eq $1/code", "$filter=code in ('x',$1)", "$filter=code%20eq%20%241/code"],
 )
-def test_values_of_other_answers_are_refused_by_name(query: str, company: Company) -> None:
+def test_references_to_values_of_responses_are_refused_by_name(
+    query: str, company: Company
+) -> None:
     answer = send_documents(
         company,
         [
@@ -205,7 +207,7 @@ def test_values_of_other_answers_are_refused_by_name(query: str, company: Compan
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_what_looks_like_a_reference_may_be_text(company: Company) -> None:
+def test_a_text_may_look_like_a_reference(company: Company) -> None:
     answers = documents(
         company,
         {"id": "1", "method": "POST", "url": "shippingAgentsExt", "body": {"code": "$1"}},
@@ -227,7 +229,7 @@ UNKNOWN: Mapping[str, Entry] = {
 
 
 @pytest.mark.parametrize("what", UNKNOWN)
-def test_references_to_what_is_not_before_are_refused(what: str, company: Company) -> None:
+def test_references_to_later_or_unknown_requests_are_refused(what: str, company: Company) -> None:
     answer = send_documents(
         company,
         [
@@ -242,7 +244,7 @@ def test_references_to_what_is_not_before_are_refused(what: str, company: Compan
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_resources_that_begin_with_a_dollar_are_no_references(stocked: Company) -> None:
+def test_resources_that_begin_with_a_dollar_are_not_references(stocked: Company) -> None:
     answers = documents(
         stocked,
         {"id": "metadata", **COUNT},
@@ -252,8 +254,8 @@ def test_resources_that_begin_with_a_dollar_are_no_references(stocked: Company) 
     assert bytes(answers["2"].body) != bytes(answers["metadata"].body)
 
 
-def test_change_sets_are_referred_to_from_behind(company: Company) -> None:
-    """Clients number the requests of each change set anew: the last that has an id counts."""
+def test_a_reference_after_change_sets(company: Company) -> None:
+    """Clients restart their numbering in each change set: the last request with an id counts."""
     create = "POST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
 
     def changes(code: str) -> str:

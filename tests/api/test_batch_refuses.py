@@ -1,4 +1,4 @@
-"""Batches that are refused as a whole: the message names the part, and nothing of it is done."""
+"""Batches that are refused as a whole, with a message that names the part."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ DOCUMENTS: Mapping[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", DOCUMENTS)
-def test_a_body_that_is_no_batch_is_refused(what: str, company: Company) -> None:
+def test_a_body_that_is_not_a_batch_is_refused(what: str, company: Company) -> None:
     refusal(company.post("$batch", DOCUMENTS[what]), "BadRequest")
 
 
@@ -95,7 +95,7 @@ ENTRIES: Mapping[str, Entry] = {
 
 
 @pytest.mark.parametrize("what", ENTRIES)
-def test_a_request_that_is_none_is_refused_by_its_place(what: str, company: Company) -> None:
+def test_a_malformed_request_is_refused_by_its_place(what: str, company: Company) -> None:
     answer = send_documents(company, [CREATE, ENTRIES[what]])
 
     error = refusal(answer, "BadRequest")
@@ -118,7 +118,7 @@ def test_requests_of_a_group_must_be_adjacent(company: Company) -> None:
 
 
 def test_the_token_of_the_batch_may_be_repeated(company: Company) -> None:
-    """Some clients add it to every request that they build."""
+    """Some clients add it to every request."""
     same = {**COUNT, "headers": {"authorization": f"Bearer {company.token}"}}
 
     assert send_documents(company, [same]).json()["responses"][0]["status"] == 200
@@ -214,7 +214,7 @@ NOT_SUPPORTED = {
 
 
 @pytest.mark.parametrize("what", NOT_SUPPORTED)
-def test_what_is_not_supported_is_refused_by_name(what: str, company: Company) -> None:
+def test_an_unsupported_feature_is_refused_by_name(what: str, company: Company) -> None:
     text = f"{POST}--batch_1\n{NOT_SUPPORTED[what]}\n--batch_1--"
 
     error = refusal(send_multipart(company, text), "BadRequest_MethodNotImplemented", "part 2")
@@ -223,7 +223,7 @@ def test_what_is_not_supported_is_refused_by_name(what: str, company: Company) -
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_bytes_that_are_no_text_are_refused(company: Company) -> None:
+def test_bytes_that_are_not_text_are_refused(company: Company) -> None:
     body = f"--batch_1\r\n{HTTP}\r\nGET x?\xff HTTP/1.1\r\n\r\n--batch_1--".encode("latin-1")
 
     refusal(send_multipart(company, body), "BadRequest", "part 1")
@@ -259,8 +259,8 @@ OF_PARTS: Mapping[str, tuple[Mapping[str, str], str]] = {
 
 
 @pytest.mark.parametrize("what", OF_PARTS)
-def test_what_belongs_to_single_requests_is_refused(what: str, company: Company) -> None:
-    """OData Protocol 4.01, 8.2: silently ignored, a guard would guard nothing."""
+def test_headers_for_single_requests_are_refused(what: str, company: Company) -> None:
+    """An ignored precondition would lose an update (OData Protocol 4.01, 8.2)."""
     headers, target = OF_PARTS[what]
 
     refusal(send_documents(company, [CREATE], headers), "BadRequest", target)
@@ -275,7 +275,7 @@ def test_query_options_do_not_apply_to_a_batch(option: str, company: Company) ->
     assert company.listed("shippingAgentsExt") == []
 
 
-def test_custom_options_say_nothing(company: Company) -> None:
+def test_custom_options_are_ignored(company: Company) -> None:
     answer = company.request("POST", "$batch", "sap-client=100", {"requests": [CREATE]})
 
     assert answer.status_code == 200

@@ -1,4 +1,4 @@
-"""A batch that is sent again is done once (OASIS Repeatable Requests 1.0)."""
+"""Repeated batches are processed once (OASIS Repeatable Requests 1.0)."""
 
 import pytest
 
@@ -49,7 +49,7 @@ BATCH = [
 ]
 
 
-def test_the_writes_of_a_batch_are_done_once(company: Company) -> None:
+def test_the_writes_of_a_batch_are_processed_once(company: Company) -> None:
     headers = repeatable()
 
     first, again = (send_documents(company, BATCH, headers) for _ in range(2))
@@ -60,7 +60,7 @@ def test_the_writes_of_a_batch_are_done_once(company: Company) -> None:
     assert len(company.changes()) == 4
 
 
-def test_change_sets_are_done_once(company: Company) -> None:
+def test_change_sets_are_processed_once(company: Company) -> None:
     text = (
         "--batch_1\nContent-Type: multipart/mixed;boundary=cs\n\n"
         f"--cs\n{HTTP}\nPOST shippingAgentsExt HTTP/1.1\nContent-Type: application/json\n\n"
@@ -75,7 +75,7 @@ def test_change_sets_are_done_once(company: Company) -> None:
     assert len(company.changes()) == 1
 
 
-def test_batches_with_other_ids_are_others(company: Company) -> None:
+def test_batches_with_different_ids_are_different_batches(company: Company) -> None:
     for _ in range(2):
         assert send_documents(company, [create("A")], repeatable()).status_code == 200
 
@@ -83,7 +83,7 @@ def test_batches_with_other_ids_are_others(company: Company) -> None:
     assert again.error.code == "Internal_EntityWithSameKeyExists"
 
 
-def test_a_request_with_an_id_of_its_own_keeps_it(company: Company) -> None:
+def test_a_request_may_have_its_own_id(company: Company) -> None:
     own = create("A", headers=repeatable())
 
     first = documents(company, own, headers=repeatable())["A"]

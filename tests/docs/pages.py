@@ -34,7 +34,7 @@ _VARYING = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A block that is run, where it stands, and what the page promises that it prints."""
+    """A block to run, its line, and the output that the page shows."""
 
     line: int
     commands: str
@@ -87,7 +87,7 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
 
 
 def keeps_promise(promised: str, printed: str) -> bool:
-    """Whether what was printed is what a page shows."""
+    """Whether a page shows this output."""
     pieces = [re.escape(piece) for piece in _steady(promised).split("…")]
     return re.fullmatch(r".*?".join(pieces), _steady(printed), re.DOTALL) is not None
 
@@ -100,7 +100,7 @@ def _steady(text: str) -> str:
 
 
 def links(page: Path) -> Iterator[str]:
-    """The links of a page, those in code left out."""
+    """The links of a page, except those in code."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     text = re.sub(r"`[^`\n]*`", "", text)
     yield from _LINK.findall(text)

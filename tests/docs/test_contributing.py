@@ -87,7 +87,7 @@ print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """What of the repository the tools need, to be written to."""
+    """A writable copy of the parts of the repository that the tools need."""
     for name in ("src", "tools", "tests/corpus", "tests/support"):
         ignored = shutil.ignore_patterns("__pycache__", "*_cache")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
@@ -118,7 +118,7 @@ def versions(repository: Path) -> Path:
 
 
 def served(written: str) -> str:
-    """The oldest revision whose programs go on working behind a revision."""
+    """The oldest revision whose programs work with the schema of a revision."""
     (line,) = [line for line in written.splitlines() if line.startswith("serves = ")]
     return line.removeprefix("serves = ").replace('"', "'")
 

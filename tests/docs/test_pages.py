@@ -1,4 +1,4 @@
-"""What a page promises is told from what was printed."""
+"""Differences between a page and the output are found."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_what_differs_from_run_to_run_is_passed_over(promised: str, printed: str
         ("…nothing like it…", ""),
     ],
 )
-def test_what_is_not_promised_is_told(promised: str, printed: str) -> None:
+def test_a_difference_from_the_page_is_reported(promised: str, printed: str) -> None:
     assert not keeps_promise(promised, printed)
 
 
@@ -45,7 +45,7 @@ def test_a_session_runs_in_one_shell() -> None:
     assert all("make serve" not in step.commands for step in steps(page))
 
 
-def test_what_a_step_prints_is_told_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_output_of_each_step_is_separate(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("session")
     page = folder / "page.md"
     page.write_text("```sh\nNAME=one\n```\n\n```sh\necho $NAME\nfalse\n```\n\n```text\none\n```\n")
