@@ -32,7 +32,7 @@ from comptoir.store.sqlite.upgrading import locked
 def main() -> None:
     """Compare a database of the last revision with the model, and write the difference."""
     parser = argparse.ArgumentParser(description="A migration from what the catalog declares.")
-    parser.add_argument("message", help="what changes, such as 'add the kind vendor'")
+    parser.add_argument("message", help="what changes, such as 'add the entity type vendor'")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reference.db"
@@ -75,7 +75,7 @@ def _steps(operations: Iterable[MigrateOperation]) -> Iterator[MigrateOperation]
 
 
 def _fill(added: AddColumnOp) -> None:
-    """Give records that exist already the default of a property that is added to their kind."""
+    """Give existing records the default of a property that is added to their entity type."""
     entity_set = MODEL.by_name.get(added.table_name)
     held = None if entity_set is None else entity_set.type.by_name.get(added.column.name)
     if held is not None:

@@ -33,7 +33,7 @@ def reference(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_reference_is_complete_and_up_to_date() -> None:
-    """Every page fits, and every kind, setting, error, command and option has a line."""
+    """Every entity type, setting, error, command and option is described."""
     done = reference("--check", str(DOCS / "reference"))
     assert done.stderr == ""
     assert done.returncode == 0

@@ -56,7 +56,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|User
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
+    "OperatorError": (0, 1),
     "Refusal": (1, 2),
+    "UnreachableError": (0, 1),
     "message": (0, 1),
     "rejected": (1, 3),
 }

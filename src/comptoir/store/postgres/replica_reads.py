@@ -89,8 +89,8 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     await check_server(connection, url, writes=False)
     if not await connection.fetchval("SELECT pg_is_in_recovery()"):
         raise OperatorError(
-            f"{shown(url)} is not a standby, so it does not follow the database. Name a standby "
-            "that does, by streaming replication, or leave read_database out."
+            f"{shown(url)} is not a standby, so it does not follow the database",
+            "Name a standby that does, by streaming replication, or leave read_database out.",
         )
     system = await system_of(connection)
     if primary is None or system == primary:
@@ -98,12 +98,13 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     if system.database != primary.database:
         raise OperatorError(
             f"{shown(url)} is the database {system.database}, not {primary.database} as on the "
-            "primary. Correct the name in the URL."
+            "primary",
+            "Correct the name in the URL.",
         )
     if None not in (system.identifier, primary.identifier):
         raise OperatorError(
-            f"{shown(url)} is a standby of a server other than the database's. Name a standby of "
-            "that server."
+            f"{shown(url)} is a standby of a server other than the database's",
+            "Name a standby of that server.",
         )
 
 
