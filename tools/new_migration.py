@@ -1,4 +1,4 @@
-"""Writes the revision that brings the schema from the last one to what the model asks for.
+"""Generates the revision from the last schema to that of the model.
 
 Usage: python tools/new_migration.py "what changes"
 """
@@ -32,7 +32,7 @@ from comptoir.store.sqlite.upgrading import locked
 def main() -> None:
     """Compare a database of the last revision with the model, and write the difference."""
     parser = argparse.ArgumentParser(description="A migration from what the catalog declares.")
-    parser.add_argument("message", help="what changes, such as 'add the kind vendor'")
+    parser.add_argument("message", help="what changes, such as 'add the entity type vendor'")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reference.db"
@@ -75,7 +75,7 @@ def _steps(operations: Iterable[MigrateOperation]) -> Iterator[MigrateOperation]
 
 
 def _fill(added: AddColumnOp) -> None:
-    """Give records that exist already the default of a property that is added to their kind."""
+    """Give existing records the default of a property that is added to their entity type."""
     entity_set = MODEL.by_name.get(added.table_name)
     held = None if entity_set is None else entity_set.type.by_name.get(added.column.name)
     if held is not None:
@@ -83,7 +83,7 @@ def _fill(added: AddColumnOp) -> None:
 
 
 def _expands(step: MigrateOperation, made: set[str]) -> bool:
-    """Whether programs that do not know of a step, or of the tables made, go on working."""
+    """Whether earlier programs work after a step, given the created tables."""
     if isinstance(step, CreateIndexOp):
         return not step.unique or step.table_name in made
     if isinstance(step, AddColumnOp):

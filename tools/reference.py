@@ -39,7 +39,7 @@ ClickParameter = TyperArgument | TyperOption
 
 
 def commands() -> Iterator[Command]:
-    """Every command that can be run, with those of groups, and first the command itself."""
+    """All commands, including those of groups; the first is `comptoir` itself."""
     yield from _walk(command_line(), "comptoir")
 
 
@@ -113,7 +113,7 @@ _UNSUPPORTED_INTRO = (
 
 
 def odata_page(corpus: Sequence[Area]) -> str:
-    """Which rules the corpus covers, with how many requests, and what is refused by name."""
+    """The rules that the corpus covers, their requests, and the unsupported features."""
     rules = [each for area in corpus for each in area.rules]
     accepted, refused = sum(each.accepted for each in rules), sum(each.refused for each in rules)
     parts = [_ODATA_INTRO, f"{accepted} requests are accepted, {refused} refused."]
@@ -147,7 +147,7 @@ def pages() -> Mapping[str, str]:
 
 
 def faults(folder: Path) -> Iterator[str]:
-    """What is not documented, and which pages are not what the declarations give now."""
+    """Missing descriptions, and outdated pages."""
     yield from undocumented(MODEL, ERROR_TABLE)
     yield from undocumented_commands(commands())
     for name, text in pages().items():

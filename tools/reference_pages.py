@@ -342,11 +342,11 @@ def undocumented(model: Model, errors: Iterable[ErrorType]) -> Iterator[str]:
         if not (each.meaning.strip() and each.remedy.strip()):
             yield f"the error {each.code} has no meaning or no remedy"
     for entity_set in model.sets:
-        kind = entity_set.type
-        if not kind.description.strip():
+        entity_type = entity_set.type
+        if not entity_type.description.strip():
             yield f"{entity_set.name} has no description"
-        texts = {each.name: each.description for each in kind.properties}
-        texts |= {each.name: each.description for each in kind.navigation}
+        texts = {each.name: each.description for each in entity_type.properties}
+        texts |= {each.name: each.description for each in entity_type.navigation}
         for name, text in texts.items():
             if not text.strip():
                 yield f"{entity_set.name} {name} has no description"

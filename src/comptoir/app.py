@@ -21,7 +21,7 @@ from comptoir.http.metrics import Metrics
 from comptoir.http.pages import pages
 from comptoir.service import Service
 from comptoir.store.sqlite.store import SqliteStore
-from comptoir.store.store import Noted, Store
+from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.urls import is_postgres
 from comptoir.store.watermarks import WatermarkFile, WatermarkKeeper
 
@@ -29,15 +29,17 @@ PARENT_SECONDS = 1.0
 """Seconds between two checks of a worker whether its parent process is alive."""
 
 
-def open_store(settings: Settings, model: Model = MODEL, noted: Noted = lambda _: None) -> Store:
+def open_store(
+    settings: Settings, model: Model = MODEL, note_outcome: NoteOutcome = lambda _: None
+) -> Store:
     """The store that the settings name, for use within the running event loop.
 
-    `noted` is called with the outcome of each read that a replica may serve.
+    `note_outcome` is called with the outcome of each read that a replica may serve.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.store import PostgresStore  # noqa: PLC0415 - brings asyncpg
 
-        return PostgresStore(settings, model, noted)
+        return PostgresStore(settings, model, note_outcome)
     return SqliteStore(settings, model)
 
 

@@ -314,10 +314,10 @@ class OperatorError(Exception):
     `problem` and `remedy` make the message (`messages.message`).
     """
 
-    # TODO: make `remedy` mandatory once every message has the one form; the others still come
-    # whole, in `problem`.
-    def __init__(self, problem: str, remedy: str = "") -> None:
-        super().__init__(message(problem, remedy) if remedy else problem)
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(message(problem, remedy))
+        self.problem = problem
+        self.remedy = remedy
 
 
 class UnreachableError(OperatorError):

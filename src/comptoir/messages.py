@@ -29,7 +29,7 @@ def message(problem: str, remedy: str, *, column: int | None = None, option: str
     place = "" if column is None else f" at column {column}"
     if place and option:
         place += f" of {option}"
-    return f"{problem}{place}. {remedy}".rstrip()
+    return f"{problem}{place}. {remedy}"
 
 
 def quoted(text: str) -> str:

@@ -182,7 +182,8 @@ def test_a_skip_token_belongs_to_its_search(company: Company) -> None:
     first = page(company.get("shippingAgentsExt", {"$search": "abc"}, {"Prefer": "maxpagesize=1"}))
     assert first.next_link is not None
 
-    other = first.next_link.replace("abc", "bcd")
+    other = first.next_link.replace("search=abc", "search=bcd")
+    assert other != first.next_link
 
     refusal(company.follow(other), "BadRequest_InvalidRequestUrl", "$skiptoken")
 

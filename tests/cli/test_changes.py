@@ -50,7 +50,7 @@ def test_every_change_comes_once_and_in_order(ready: Command, load_target: LoadT
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_following_tells_what_comes_and_ends_cleanly(
+def test_following_prints_new_changes_and_ends_cleanly(
     ready: Command, load_target: LoadTarget, number: signal.Signals
 ) -> None:
     load_items(load_target, 1, 2)
@@ -63,7 +63,7 @@ def test_following_tells_what_comes_and_ends_cleanly(
         assert (process.stdout.read(), process.stderr.read()) == (b"", b"")
 
 
-def test_a_reader_who_is_ahead_of_the_log_is_told_that_changes_were_lost(
+def test_a_number_after_the_last_change_is_an_error_about_lost_changes(
     ready: Command, load_target: LoadTarget
 ) -> None:
     load_items(load_target, 1, 2)
@@ -82,7 +82,9 @@ def test_following_ends_with_an_error_when_the_company_is_renewed(
         assert b"was renewed" in process.stderr.read()
 
 
-def test_following_ends_when_nobody_reads_any_more(ready: Command, load_target: LoadTarget) -> None:
+def test_following_ends_when_the_reader_closes_the_pipe(
+    ready: Command, load_target: LoadTarget
+) -> None:
     load_items(load_target, 1, 1)
     with ready.started("changes", "--company", COMPANY, "--follow") as process:
         read(process, 1)
@@ -91,7 +93,9 @@ def test_following_ends_when_nobody_reads_any_more(ready: Command, load_target: 
         assert process.stderr.read() == b""
 
 
-def test_a_reader_who_has_enough_is_no_error(ready: Command, load_target: LoadTarget) -> None:
+def test_a_reader_that_closes_the_pipe_is_not_an_error(
+    ready: Command, load_target: LoadTarget
+) -> None:
     load_items(load_target, 1, 5_000)
     with ready.started("changes", "--company", COMPANY) as process:
         read(process, 1)
@@ -100,7 +104,7 @@ def test_a_reader_who_has_enough_is_no_error(ready: Command, load_target: LoadTa
         assert process.stderr.read() == b""
 
 
-def test_a_number_below_nought_is_refused(ready: Command) -> None:
+def test_a_negative_number_is_refused(ready: Command) -> None:
     assert "--since" in ready.fault("changes", "--company", COMPANY, "--since", "-1")
 
 

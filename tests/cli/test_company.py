@@ -1,4 +1,4 @@
-"""`comptoir company`: made, listed, with the id last."""
+"""`comptoir company`: create and list companies."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from comptoir.edm.types import is_guid
 from support.command import COMPANY, Command
 
 
-def test_a_company_is_made_and_listed_with_its_id_last(migrated: Command) -> None:
+def test_a_company_is_created_and_listed_with_its_id_at_the_end(migrated: Command) -> None:
     first = migrated.done("company", "create", "Zebra & Söhne").last
     assert is_guid(first)
     second = migrated.done("company", "create", "Acme", "--id", COMPANY.upper()).last
@@ -45,13 +45,13 @@ def test_two_companies_may_have_one_name(migrated: Command) -> None:
         ([], "Missing argument"),
     ],
 )
-def test_what_cannot_be_made_is_said_in_one_line(
+def test_an_invalid_argument_is_an_error_in_one_line(
     ready: Command, arguments: list[str], reason: str
 ) -> None:
     assert reason in ready.fault("company", "create", *arguments)
 
 
-def test_help_is_everywhere(command: Command) -> None:
+def test_every_command_has_help(command: Command) -> None:
     assert "--help" in command.run("--help").out
     for name in ("serve", "migrate", "company", "load", "dump", "changes", "token", "sample"):
         assert "--help" in command.done(name, "--help").out
@@ -59,11 +59,11 @@ def test_help_is_everywhere(command: Command) -> None:
         assert "--database" in command.done("company", name, "--help").out
 
 
-def test_no_command_shows_the_help(command: Command) -> None:
+def test_a_call_without_a_subcommand_shows_the_help(command: Command) -> None:
     result = command.here()
     assert (result.status, result.err) == (2, "")
     assert "migrate" in result.out
 
 
-def test_the_version_is_told(command: Command) -> None:
+def test_the_version_is_printed(command: Command) -> None:
     assert command.done("--version").out.startswith("comptoir ")

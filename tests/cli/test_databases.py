@@ -1,4 +1,4 @@
-"""Files of SQLite that cannot be used: one line says what to do, and nothing is made by mistake."""
+"""SQLite files that cannot be used: an error in one line, and no file by mistake."""
 
 import os
 import resource
@@ -35,7 +35,7 @@ def item(command: Command) -> None:
     (command.folder / "itemsExt.csv").write_text("number\nI1\n", encoding="utf-8")
 
 
-def test_migrate_makes_a_database_and_may_be_repeated(command: Command) -> None:
+def test_migrate_creates_a_database_and_can_be_repeated(command: Command) -> None:
     first = command.done("migrate")
     assert command.database.is_file()
     assert command.done("migrate").out == first.out
@@ -46,7 +46,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_database_is_for_its_owner_alone(command: Command) -> None:
+def test_only_its_owner_can_read_a_new_database(command: Command) -> None:
     database = command.folder / "data" / "new.db"
     command.done("migrate", "--database", f"sqlite:///{database}")
     assert (mode(database), mode(database.parent)) == (0o600, 0o700)
@@ -56,7 +56,7 @@ def test_a_new_database_is_for_its_owner_alone(command: Command) -> None:
     assert set(beside) == {0o600}
 
 
-def test_the_modes_of_what_is_there_stay(command: Command) -> None:
+def test_the_modes_of_existing_files_do_not_change(command: Command) -> None:
     folder = command.folder / "data"
     folder.mkdir(mode=0o755)
     database = folder / "old.db"
@@ -67,7 +67,7 @@ def test_the_modes_of_what_is_there_stay(command: Command) -> None:
 
 @pytest.mark.usefixtures("item")
 @pytest.mark.parametrize("arguments", IN_NEED, ids=lambda arguments: arguments[0])
-def test_no_database_is_made_by_a_misspelt_name(
+def test_a_misspelled_name_creates_no_database(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
     fault = command.fault(*arguments)
@@ -101,7 +101,7 @@ def test_a_newer_schema_is_left_alone(ready: Command, arguments: tuple[str, ...]
 
 @pytest.mark.usefixtures("item")
 @pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
-def test_a_file_that_is_no_database_is_left_alone(
+def test_a_file_that_is_not_a_database_is_left_unchanged(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
     command.database.write_bytes(b"These are my notes. " * 100)
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_database_is_left_alone(
 
 
 @pytest.mark.parametrize("url", ["comptoir.db", "mysql://x/y", "sqlite:///"])
-def test_another_kind_of_url_is_told(command: Command, url: str) -> None:
+def test_an_unsupported_url_is_reported(command: Command, url: str) -> None:
     for arguments in (("migrate",), ("company", "list")):
         fault = command.fault(*arguments, "--database", url)
         assert "invalid database '" in fault
@@ -141,7 +141,7 @@ def closed(ready: Command) -> Iterator[Command]:
 @ON_SQLITE
 @pytest.mark.usefixtures("item")
 @pytest.mark.parametrize("arguments", [*IN_NEED, *MAKING], ids=lambda arguments: arguments[0])
-def test_a_read_only_folder_is_told(closed: Command, arguments: tuple[str, ...]) -> None:
+def test_a_read_only_folder_is_reported(closed: Command, arguments: tuple[str, ...]) -> None:
     fault = closed.run(*arguments, through=obeying_modes()).fault()
     assert "read-only" in fault
 
@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be_written_gets_no_dump(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
+def test_a_file_that_cannot_be_read_is_reported(ready: Command) -> None:
     folder = ready.folder / "in"
     folder.mkdir()
     path = folder / "itemsExt.csv"
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_read_is_told(ready: Command) -> None:
 
 
 def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run with a limit to the size of files, which stands in for a full disk."""
+    """Run with a limit on the size of files, in place of a full disk."""
     ended = subprocess.run(
         command.arguments(*arguments),
         env=command.environment,
@@ -183,7 +183,7 @@ def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[i
 
 
 @ON_SQLITE
-def test_no_room_for_the_records_is_told_in_one_line(ready: Command) -> None:
+def test_a_full_disk_of_the_records_is_an_error_in_one_line(ready: Command) -> None:
     path = ready.folder / "itemsExt.csv"
     path.write_text("number\n" + "".join(f"I{at}\n" for at in range(20_000)), encoding="utf-8")
     status, said = limited_run(ready, 1 << 20, "load", "--company", COMPANY, path)
@@ -194,7 +194,7 @@ def test_no_room_for_the_records_is_told_in_one_line(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
+def test_a_full_disk_of_a_dump_is_an_error_in_one_line(ready: Command) -> None:
     path = ready.folder / "itemsExt.csv"
     path.write_text("number\n" + "".join(f"I{at}\n" for at in range(5_000)), encoding="utf-8")
     ready.done("load", "--company", COMPANY, path)
@@ -210,7 +210,7 @@ def test_no_room_for_a_dump_is_told_in_one_line(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_no_room_for_the_check_is_told_as_such(
+def test_a_full_temporary_folder_is_reported_as_such(
     load_target: LoadTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def connect(name: str, **options: object) -> sqlite3.Connection:
@@ -225,7 +225,7 @@ def test_no_room_for_the_check_is_told_as_such(
 
 
 @ON_SQLITE
-def test_a_database_that_fails_is_not_taken_for_the_temporary_folder(
+def test_a_failing_database_is_not_reported_as_the_temporary_folder(
     load_target: LoadTarget,
 ) -> None:
     load_target.load("contactsExt.csv", "number,displayName\nK1,One\n")

@@ -24,7 +24,7 @@ COMMANDS = dict(walked(command_line()))
 
 
 def texts(held: TyperCommand | TyperGroup) -> Iterator[str]:
-    """What the help of a command has to show."""
+    """The texts that the help of a command must show."""
     yield held.help or ""
     for each in held.params:
         assert isinstance(each, TyperArgument | TyperOption)
@@ -52,7 +52,9 @@ def test_help_shows_every_word_at_any_width(
     assert wanted - words(shown) == set()
 
 
-def test_a_wide_terminal_has_descriptions_beside_and_a_narrow_one_below(command: Command) -> None:
+def test_descriptions_are_beside_the_terms_in_a_wide_terminal_and_below_in_a_narrow_one(
+    command: Command,
+) -> None:
     beside = replace(command, columns=80).done("token", "--help").out
     below = replace(command, columns=40).done("token", "--help").out
     assert "  --company GUID    A company that the token can access." in beside

@@ -63,7 +63,7 @@ def test_an_interrupt_of_a_start_leaves_no_traceback(
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[:4], ids=" ".join)
-def test_an_interrupt_while_the_database_is_made_leaves_no_traceback(
+def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
     command: Command, arguments: tuple[str, ...]
 ) -> None:
     with command.started(*arguments) as process:

@@ -1,4 +1,4 @@
-"""`comptoir load`: which files it takes, what it prints, how it ends, and that it goes on."""
+"""`comptoir load`: the files that it accepts, its output, its exit status, and resuming."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_folder_is_loaded_and_summed_up(ready: Command) -> None:
+def test_a_folder_is_loaded_and_the_counts_are_added(ready: Command) -> None:
     folder = write(
         ready.folder / "in",
         itemsExt__csv="number,displayName\nI1,One\nI2,Two\n",
@@ -69,7 +69,7 @@ def test_faults_name_file_line_and_column_and_the_status_is_1(ready: Command) ->
     ]
 
 
-def test_keep_good_tells_the_faults_and_succeeds(ready: Command) -> None:
+def test_keep_good_prints_the_faults_and_succeeds(ready: Command) -> None:
     folder = write(ready.folder / "in", customersExt__csv="number,taxLiable\nC1,true\nC2,maybe\n")
     result = ready.done("load", "--company", COMPANY, folder, "--keep-good")
     assert result.last == "total: 2 rows: 1 inserted, 0 updated, 0 unchanged, 1 refused"
@@ -125,7 +125,7 @@ def test_a_folder_that_cannot_be_loaded_is_refused_before_anything_is_written(
         (["--company", COMPANY, "--bad", "itemsExt.csv"], "No such option: --bad"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
+def test_a_wrong_argument_is_an_error_in_one_line(
     ready: Command, arguments: list[str], reason: str
 ) -> None:
     write(ready.folder, notes__txt="x", itemsExt__csv="number\nX\n")
@@ -154,7 +154,7 @@ def names_in(url: str, company_id: str) -> list[object]:
 
 
 def wait_for_a_part(command: Command, process: Process) -> None:
-    """Return when some of what the process loads is written."""
+    """Return when the process has written some of the rows."""
 
     async def opened() -> Store:
         return open_store(Settings(database=command.url))
@@ -169,7 +169,7 @@ def wait_for_a_part(command: Command, process: Process) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_load_goes_on_and_doubles_nothing(ready: Command, number: int) -> None:
+def test_an_interrupted_load_resumes_and_writes_no_row_twice(ready: Command, number: int) -> None:
     path = many_customers(ready.folder, CUSTOMERS)
     with ready.started("load", "--company", COMPANY, path) as process:
         wait_for_a_part(ready, process)

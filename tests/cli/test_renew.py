@@ -1,4 +1,4 @@
-"""`comptoir company renew`: what a restored database must forget, and what it need not."""
+"""`comptoir company renew`: the tags and links that become invalid, and those that do not."""
 
 import re
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def service_over(ready: Command) -> Iterator[Service]:
 
 
 def refused_start(command: Command) -> str:
-    """What `comptoir serve` says when it does not start."""
+    """The error of `comptoir serve` when it does not start."""
     with command.started("serve", "--port", "0") as process:
         assert process.stdout.readline() == b"", "it serves"
         assert process.wait() == 1
@@ -71,7 +71,7 @@ def company_of(service: Service | Server, company_id: str = COMPANY) -> Client:
 
 
 def incarnation(tag: str) -> str:
-    """What a tag is made of beside the version."""
+    """The part of an entity tag before the version."""
     return tag.rpartition(".")[0]
 
 
@@ -135,7 +135,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         assert client.get(path, headers=token(new)).status_code == 200
         assert half.next_link is not None
         rest = page(client.get(half.next_link.rpartition("/")[2]))
-        # a walk goes on after the values of its last record
+        # paging resumes after the values of the last record
         assert {each["code"] for each in half.value + rest.value} >= {"A", "Z"}
         # but one that leads to a delta link misses the changes that were lost
         assert tracked.next_link is not None
@@ -145,7 +145,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         assert again.json()["name"] == "before"
 
 
-def test_a_start_notices_an_older_database_when_as_much_was_written_to_it_since(
+def test_a_start_notices_an_older_database_even_if_as_much_was_written_to_it_since(
     ready: Command, back_up: BackUp
 ) -> None:
     with serving(ready) as client:
@@ -167,7 +167,7 @@ def test_a_write_by_an_old_tag_is_refused_by_a_service_that_has_not_noticed(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction compares the tag with the incarnation that the company has by then."""
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 600)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 600)
     client = company_of(service_over)
     made = client.post(AGENTS, {"code": "A"})
     path, old = f"{AGENTS}({record(made, 201)['id']})", tag_of(made)
@@ -230,7 +230,7 @@ def test_only_the_named_companies_are_renewed(ready: Command, service_over: Serv
         ([COMPANY, UNKNOWN], f"there is no company {UNKNOWN}"),
     ],
 )
-def test_what_cannot_be_renewed_is_refused_as_a_whole(
+def test_a_renewal_of_an_unknown_company_is_refused_as_a_whole(
     ready: Command, service_over: Service, arguments: list[str], reason: str
 ) -> None:
     client = company_of(service_over)
@@ -241,9 +241,7 @@ def test_what_cannot_be_renewed_is_refused_as_a_whole(
     assert client.patch(path, {"name": "same"}, tag_of(made)).status_code == 200
 
 
-def test_all_processes_keep_what_they_acknowledged_in_one_file(
-    ready: Command, back_up: BackUp
-) -> None:
+def test_all_processes_save_their_watermarks_in_one_file(ready: Command, back_up: BackUp) -> None:
     with serving(ready) as client:
         backup = back_up(ready.url)
         with Service(lambda *_: ready.url, ready.folder) as service:
@@ -258,10 +256,10 @@ def test_all_processes_keep_what_they_acknowledged_in_one_file(
 
 
 @ON_SQLITE
-def test_a_kill_loses_at_most_the_last_seconds_of_what_is_kept(
+def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
     ready: Command, back_up: BackUp
 ) -> None:
-    """What is kept is the same on every database."""
+    """The saved watermarks are the same on every database."""
     settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
     with Server(settings, ready.folder) as server:
         backup = back_up(ready.url)
@@ -273,7 +271,7 @@ def test_a_kill_loses_at_most_the_last_seconds_of_what_is_kept(
 
 
 @ON_SQLITE
-def test_a_folder_that_takes_no_file_costs_a_warning(
+def test_a_folder_that_cannot_be_written_causes_a_warning(
     ready: Command, service_over: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     (ready.folder / "keys" / LOCK_NAME).mkdir()
@@ -285,7 +283,7 @@ def test_a_folder_that_takes_no_file_costs_a_warning(
 
 
 @ON_SQLITE
-def test_a_damaged_file_costs_a_warning(ready: Command) -> None:
+def test_a_damaged_file_causes_a_warning(ready: Command) -> None:
     (ready.folder / "keys").mkdir(mode=0o700)
     (ready.folder / "keys" / NAME).write_text("{")
     with ready.started("serve", "--port", "0") as process:

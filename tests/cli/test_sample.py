@@ -29,7 +29,7 @@ def test_the_same_seed_gives_the_same_records(
     first.done("dump", "--company", company_id, migrated.folder / "first")
     migrated.done("dump", "--company", other, migrated.folder / "second")
     for path in (migrated.folder / "first").iterdir():
-        # what the sample leaves out is made anew: keys of attribute values, times of items
+        # the sample has no keys of attribute values and no times of items
         if path.stem not in ("itemAttributeValuesExt", "itemsExt"):
             assert path.read_bytes() == (migrated.folder / "second" / path.name).read_bytes()
 
@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_records(
         (["--company-name", ""], "blank"),
     ],
 )
-def test_what_cannot_be_made_is_said_in_one_line(
+def test_an_invalid_argument_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
     assert reason in command.fault("sample", *arguments)

@@ -38,7 +38,7 @@ def pasted(lines: list[str]) -> list[dict[str, str]]:
 
 
 def ready_lines(process: Process) -> list[str]:
-    """What a quickstart prints until the service can be used."""
+    """The lines that a quickstart prints until the service can be used."""
     lines: list[str] = []
     for line in lines_of(process):
         lines.append(line)
@@ -47,15 +47,15 @@ def ready_lines(process: Process) -> list[str]:
     return lines
 
 
-def test_a_port_in_use_is_told_in_one_line(command: Command) -> None:
+def test_a_port_in_use_is_an_error_in_one_line(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         fault = command.run("serve", "--port", port, "--quickstart").fault()
-    assert f"Port {port} of 127.0.0.1 is in use" in fault
+    assert f"port {port} of 127.0.0.1 is in use" in fault
     assert not command.database.exists()
 
 
-def test_serve_makes_its_database_and_stops_when_asked(command: Command) -> None:
+def test_serve_creates_its_database_and_stops_after_an_interrupt(command: Command) -> None:
     with command.started("serve", "--port", "0") as process:
         assert next(lines_of(process)).startswith("Serving http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
@@ -64,7 +64,7 @@ def test_serve_makes_its_database_and_stops_when_asked(command: Command) -> None
 
 
 @pytest.mark.usefixtures("curl")
-def test_a_quickstart_prints_what_works_when_pasted(migrated: Command) -> None:
+def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> None:
     companies = set()
     for name in ("first", "second"):
         with migrated.started("serve", "--port", "0", "--quickstart") as process:

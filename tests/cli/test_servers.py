@@ -1,4 +1,4 @@
-"""PostgreSQL databases that cannot be used: one line that says what to do, and no password."""
+"""PostgreSQL databases that cannot be used: an error in one line, without the password."""
 
 import asyncio
 import re
@@ -30,11 +30,11 @@ def fault(command: Command, url: str) -> str:
     return line
 
 
-def test_a_wrong_host_is_told(command: Command) -> None:
+def test_a_wrong_host_is_reported(command: Command) -> None:
     assert "check host and port" in fault(command, "postgresql://me:hush@none.invalid/x").lower()
 
 
-def test_a_wrong_port_is_told(command: Command) -> None:
+def test_a_wrong_port_is_reported(command: Command) -> None:
     with socket.socket() as reserved:
         reserved.bind((LOOPBACK, 0))
         port = reserved.getsockname()[1]
@@ -43,19 +43,19 @@ def test_a_wrong_port_is_told(command: Command) -> None:
     assert "Check host and port" in line
 
 
-def test_a_wrong_password_is_told(command: Command, postgres_server: Databases) -> None:
+def test_a_wrong_password_is_reported(command: Command, postgres_server: Databases) -> None:
     line = fault(command, postgres_server.url("postgres", password="hush"))
     assert "password authentication failed" in line
     assert "PGPASSWORD" in line
 
 
-def test_a_database_that_is_not_there_is_told(command: Command, postgres_server: Databases) -> None:
+def test_a_missing_database_is_reported(command: Command, postgres_server: Databases) -> None:
     line = fault(command, postgres_server.url("nosuch"))
     assert 'database "nosuch" does not exist' in line
     assert "CREATE DATABASE" in line
 
 
-def test_a_server_without_tls_is_told(command: Command, postgres_url: str) -> None:
+def test_a_server_without_tls_is_reported(command: Command, postgres_url: str) -> None:
     assert "Check sslmode" in fault(command, f"{postgres_url}?sslmode=require")
 
 
@@ -65,12 +65,12 @@ def test_a_server_with_another_role_is_reported(command: Command, postgres_url: 
     assert "correct target_session_attrs" in line
 
 
-def test_a_socket_that_is_not_there_is_told(command: Command, tmp_path: Path) -> None:
+def test_a_missing_socket_is_reported(command: Command, tmp_path: Path) -> None:
     line = fault(command, f"postgresql://me:hush@/x?host={tmp_path}")
     assert "No such file or directory" in line
 
 
-def test_an_unknown_parameter_is_told(command: Command, postgres_url: str) -> None:
+def test_an_unknown_parameter_is_reported(command: Command, postgres_url: str) -> None:
     line = fault(command, f"{postgres_url}?sslmod=require")
     assert 'unrecognized configuration parameter "sslmod"' in line
 
@@ -99,7 +99,7 @@ def test_an_unknown_parameter_is_told(command: Command, postgres_url: str) -> No
         ("postgresql://host/x?password=hush&port=x", "a port must be"),
     ],
 )
-def test_a_malformed_url_is_told_without_the_password(
+def test_a_malformed_url_is_reported_without_the_password(
     command: Command, url: str, said: str
 ) -> None:
     line = fault(command, url)
@@ -110,14 +110,14 @@ def test_a_malformed_url_is_told_without_the_password(
 @pytest.mark.parametrize(
     ("name", "value"), [("PGPORT", "abc"), ("PGHOST", "one,,two"), ("PGSSLMODE", "on")]
 )
-def test_a_malformed_variable_is_told(
+def test_a_malformed_variable_is_reported(
     command: Command, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
     assert "environment variable" in fault(command, "postgresql:///x?user=me")
 
 
-def test_the_rest_of_a_url_may_stand_in_the_environment(
+def test_variables_complete_a_url(
     command: Command, postgres_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     parts = urlsplit(postgres_url)
@@ -133,7 +133,7 @@ def test_the_rest_of_a_url_may_stand_in_the_environment(
     assert command.done("migrate", "--database", url).out.startswith(url)
 
 
-def test_a_unix_socket_will_do(command: Command, postgres_server: Databases) -> None:
+def test_a_unix_socket_is_supported(command: Command, postgres_server: Databases) -> None:
     name = name_of(postgres_server.new_database())
     url = postgres_server.url(name, over_socket=True)
     assert "has schema" in command.done("migrate", "--database", url).out
@@ -155,7 +155,7 @@ def hasty(command: Command, seconds: float) -> tuple[str, str]:
     return ("--config", str(path))
 
 
-def test_a_host_that_does_not_answer_is_told(command: Command, silent: str) -> None:
+def test_a_host_that_does_not_respond_is_reported(command: Command, silent: str) -> None:
     url = f"postgresql://me:hush@{silent}/x"
     line = command.fault("migrate", "--database", url, *hasty(command, 0.1))
     assert "does not respond in time" in line
@@ -168,7 +168,7 @@ def test_a_silent_host_leaves_time_for_the_next(
     assert command.done("migrate", "--database", url, *hasty(command, 4)).out
 
 
-def test_an_old_server_is_told(postgres_url: str) -> None:
+def test_an_old_server_is_reported(postgres_url: str) -> None:
     async def checked() -> None:
         connection = await connect(Settings(), postgres_url, seconds=5)
         try:
@@ -180,7 +180,7 @@ def test_an_old_server_is_told(postgres_url: str) -> None:
         asyncio.run(checked())
 
 
-def test_another_encoding_is_told(command: Command, postgres_server: Databases) -> None:
+def test_another_encoding_is_reported(command: Command, postgres_server: Databases) -> None:
     name = f"latin_{uuid4().hex}"
     postgres_server.administer(
         f"CREATE DATABASE {name} ENCODING 'LATIN1' TEMPLATE template0 OWNER comptoir"
@@ -189,7 +189,7 @@ def test_another_encoding_is_told(command: Command, postgres_server: Databases) 
     assert "encoding LATIN1, not UTF8" in line
 
 
-def test_a_role_that_may_not_create_is_told(
+def test_a_role_without_the_right_to_create_is_reported(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     role = f"guest_{uuid4().hex}"
@@ -208,7 +208,7 @@ def test_a_role_that_may_not_create_is_told(
         postgres_server.administer(f"DROP ROLE {role}")
 
 
-def test_a_full_server_is_told(
+def test_a_full_server_is_reported(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     postgres_server.administer(f"ALTER DATABASE {name_of(postgres_url)} CONNECTION LIMIT 0")
@@ -217,7 +217,7 @@ def test_a_full_server_is_told(
     assert "max_connections" in line
 
 
-def test_a_read_only_server_is_told(
+def test_a_read_only_server_is_reported(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     postgres_server.administer(
@@ -238,7 +238,7 @@ def test_a_database_without_schema_is_left_alone(
     assert postgres_server.asked(tables, name_of(postgres_url)) == []
 
 
-def test_serve_refuses_what_waiting_does_not_mend(
+def test_serve_ends_with_errors_that_waiting_does_not_fix(
     command: Command, postgres_server: Databases, postgres_url: str
 ) -> None:
     wrong = postgres_server.url(name_of(postgres_url), password="hush")

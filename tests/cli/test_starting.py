@@ -1,4 +1,4 @@
-"""A command imports what it uses: a list of commands, or a token, needs no database and no HTTP."""
+"""A command imports only what it uses: help and `token` need no database and no HTTP."""
 
 import pytest
 

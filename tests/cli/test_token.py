@@ -1,4 +1,4 @@
-"""`comptoir token`: what is asked for is what the service accepts."""
+"""`comptoir token`: the service accepts the token with the requested claims."""
 
 import sqlite3
 from datetime import timedelta
@@ -16,13 +16,13 @@ def examined(command: Command, token: str) -> VerifiedToken:
     return TokenVerifier(keys.trusted, "comptoir", "comptoir").verify(token)
 
 
-def test_a_token_reads_and_writes_every_company_for_an_hour(command: Command) -> None:
+def test_by_default_a_token_reads_and_writes_all_companies_for_an_hour(command: Command) -> None:
     principal = examined(command, command.done("token").last).principal
     assert principal.scopes == {Scope.RECORDS_READ, Scope.RECORDS_WRITE}
     assert principal.companies is None
 
 
-def test_a_token_is_what_was_asked_for(command: Command) -> None:
+def test_a_token_has_the_requested_claims(command: Command) -> None:
     asked = ["--scope", " records.read  admin", "--subject", "Ann", "--ttl", "2d"]
     companies = ["--company", COMPANY.upper(), "--company", OTHER_COMPANY]
     found = examined(command, command.done("token", *asked, *companies).last)
@@ -34,7 +34,7 @@ def test_a_token_is_what_was_asked_for(command: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90s", 90), ("15m", 900), ("1h", 3_600), ("30d", 2_592_000)]
 )
-def test_lifetimes(text: str, seconds: int) -> None:
+def test_a_lifetime_has_a_number_and_a_unit(text: str, seconds: int) -> None:
     assert parse_ttl(text) == timedelta(seconds=seconds)
 
 
@@ -57,13 +57,15 @@ def test_lifetimes(text: str, seconds: int) -> None:
         (["--subject", ""], "the token cannot be issued: "),
     ],
 )
-def test_what_cannot_be_issued_is_said_in_one_line(
+def test_an_invalid_option_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
     assert reason in command.fault("token", *arguments)
 
 
-def test_keys_that_cannot_be_made_are_told_in_one_line(command: Command, tmp_path: Path) -> None:
+def test_keys_that_cannot_be_created_are_an_error_in_one_line(
+    command: Command, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
     fault = command.fault("token", "--keys", tmp_path / "file" / "keys")
     assert "key directory" in fault
@@ -76,8 +78,8 @@ def test_a_setting_is_a_number_in_ascii(number: str, command: Command) -> None:
     assert "invalid setting port in" in command.fault("token", "--config", config)
 
 
-def test_a_company_that_is_not_there_is_warned_of(ready: Command) -> None:
-    """Not refused: the company may be made later, or be in another database."""
+def test_an_unknown_company_causes_a_warning(ready: Command) -> None:
+    """It is not an error: the company may be created later, or be in another database."""
     unknown = "c0ffee00-0000-4000-8000-0000000000ff"
     issued = ready.done("token", "--company", COMPANY, "--company", unknown)
     assert examined(ready, issued.out.strip()).principal.companies == frozenset({COMPANY, unknown})
@@ -87,7 +89,7 @@ def test_a_company_that_is_not_there_is_warned_of(ready: Command) -> None:
     assert ready.done("token").err == ""
 
 
-def test_companies_that_cannot_be_looked_up_are_warned_of(command: Command) -> None:
+def test_a_failing_lookup_of_companies_causes_a_warning(command: Command) -> None:
     issued = command.done("token", "--company", COMPANY)
     assert examined(command, issued.out.strip()).principal.companies == frozenset({COMPANY})
     (warning,) = issued.err.splitlines()
@@ -95,7 +97,7 @@ def test_companies_that_cannot_be_looked_up_are_warned_of(command: Command) -> N
     assert not command.database.exists()
 
 
-def test_a_server_that_is_not_there_is_warned_of(command: Command) -> None:
+def test_an_unreachable_server_causes_a_warning(command: Command) -> None:
     url = "postgresql://nobody@127.0.0.1:1/none?connect_timeout=2"
     issued = command.done("token", "--company", COMPANY, "--database", url)
     assert issued.out.startswith("eyJ")
@@ -103,7 +105,7 @@ def test_a_server_that_is_not_there_is_warned_of(command: Command) -> None:
     assert warning.startswith("WARNING: --company was not checked: ")
 
 
-def test_a_database_that_has_no_tables_yet_is_left_alone(command: Command) -> None:
+def test_a_database_without_tables_is_left_unchanged(command: Command) -> None:
     command.database.touch()
     issued = command.done("token", "--company", COMPANY)
     assert "WARNING: --company was not checked: " in issued.err

@@ -90,7 +90,7 @@ def variables(text: str) -> set[str]:
 
 
 def example() -> Mapping[str, str]:
-    """The variables of the example, with what stands for their values."""
+    """The variables of the example, with placeholders for their values."""
     lines = (FOLDER / "example.env").read_text().splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: value for name, _, value in pairs}

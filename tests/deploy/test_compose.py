@@ -39,7 +39,7 @@ def test_every_variable_of_the_service_is_a_setting() -> None:
         assert load_settings({}, given).database.startswith("postgresql://")
 
 
-def test_every_secret_stands_in_the_example_and_none_has_a_value() -> None:
+def test_the_example_names_every_secret_and_no_value() -> None:
     assert variables((FOLDER / "compose.yaml").read_text()) == example().keys()
     assert all(value.endswith("-password-here") for value in example().values())
     assert "/deploy/compose/.env" in (ROOT / ".gitignore").read_text().split()
@@ -65,7 +65,7 @@ def test_what_a_service_waits_for_comes_about(service: Service) -> None:
             assert other.restart == "no"
 
 
-def test_the_image_is_made_of_what_the_context_keeps() -> None:
+def test_the_image_contains_the_files_of_the_context() -> None:
     host = HOSTS["one"]
     assert host.dockerfile is not None
     ignored = host.dockerfile.with_name("Dockerfile.dockerignore").read_text()
@@ -73,7 +73,7 @@ def test_the_image_is_made_of_what_the_context_keeps() -> None:
     assert {path.relative_to(ROOT).parts[0] for path in host.copied} == kept
 
 
-def test_the_hosts_stand_behind_the_proxy_and_at_their_public_address() -> None:
+def test_the_hosts_are_behind_the_proxy_and_at_its_public_address() -> None:
     assert set(re.findall(r"server (\w+):8080", NGINX)) == HOSTS.keys()
     published, _, inner = COMPOSE.services["proxy"].ports[0].rpartition(":")
     assert f"listen {inner};" in NGINX

@@ -1,4 +1,4 @@
-"""A new release, host by host, behind the documented nginx: clients notice nothing."""
+"""A new release, host by host, behind the documented nginx: no request fails."""
 
 import re
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def of_page() -> str:
 
 
 def of_compose() -> str:
-    """What is in the block `http` of the compose file's proxy."""
+    """The content of the block `http` of the compose file's proxy."""
     found = re.search(r"^http \{\n(.*)^\}$", COMPOSE, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]

@@ -53,7 +53,7 @@ def _run(programs: Programs, script: str, given: Mapping[str, str]) -> None:
 def running(
     programs: Programs, script: str, given: Mapping[str, str], *arguments: str
 ) -> Iterator[None]:
-    """A script that goes on, as the user who may run PostgreSQL, with a folder of its own."""
+    """A script that keeps running, as the user who may run PostgreSQL, in its own folder."""
     account = programs.account
     with tempfile.TemporaryDirectory(dir=open_folder(programs)) as made:
         data = Path(made) / "data"

@@ -126,6 +126,6 @@ def test_the_service_does_nothing_that_the_unit_forbids(
     families = set(settings("RestrictAddressFamilies")[0].split())
     sockets = {arguments.split(",")[0] for name, arguments in made if name.startswith("socket")}
     assert sockets <= families
-    # what MemoryDenyWriteExecute refuses
+    # MemoryDenyWriteExecute refuses this
     executable = [each for each in made if "PROT_EXEC" in each[1]]
     assert [each for each in executable if each[0] != "mmap" or "PROT_WRITE" in each[1]] == []

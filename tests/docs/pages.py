@@ -1,9 +1,8 @@
-"""The pages of the documentation: their blocks, their links, and sessions in them that are run.
+"""The pages of the documentation: their links, and their blocks, which are run as sessions.
 
 The `sh` blocks of a page are one session: they run in order, in one shell, as a reader pastes them.
-Blocks that are for reading alone are marked `shell`. A `json` or `text` block behind an `sh` block
-promises what that one prints: `…` stands for what was left out, and ids, tags, times and addresses,
-which differ from run to run, are compared as such.
+Blocks that must not run are marked `shell`. A `json` or `text` block after an `sh` block is the
+expected output: `…` marks omitted text, and ids, ETags, times and addresses may differ.
 """
 
 import os
@@ -34,11 +33,11 @@ _VARYING = (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A block that is run, where it stands, and what the page promises that it prints."""
+    """A block to run, its line, and the output that the page shows."""
 
     line: int
     commands: str
-    promised: str | None
+    expected: str | None
 
 
 def pages() -> Sequence[Path]:
@@ -55,14 +54,14 @@ def steps(page: Path) -> list[Step]:
     """The session of a page."""
     text = page.read_text(encoding="utf-8")
     found: list[Step] = []
-    is_behind = False
+    follows_sh = False
     for block in _FENCE.finditer(text):
-        kind, content = block[1], block[2]
-        if kind == "sh":
+        language, content = block[1], block[2]
+        if language == "sh":
             found.append(Step(text.count("\n", 0, block.start()) + 2, content, None))
-        elif kind in ("json", "text") and is_behind:
+        elif language in ("json", "text") and follows_sh:
             found[-1] = Step(found[-1].line, found[-1].commands, content)
-        is_behind = kind == "sh"
+        follows_sh = language == "sh"
     return found
 
 
@@ -86,9 +85,9 @@ def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -
     return done.stdout.split(f"\n{_MARK}\n")[: len(session)]
 
 
-def keeps_promise(promised: str, printed: str) -> bool:
-    """Whether what was printed is what a page shows."""
-    pieces = [re.escape(piece) for piece in _steady(promised).split("…")]
+def is_expected(expected: str, printed: str) -> bool:
+    """Whether a page shows this output."""
+    pieces = [re.escape(piece) for piece in _steady(expected).split("…")]
     return re.fullmatch(r".*?".join(pieces), _steady(printed), re.DOTALL) is not None
 
 
@@ -100,7 +99,7 @@ def _steady(text: str) -> str:
 
 
 def links(page: Path) -> Iterator[str]:
-    """The links of a page, those in code left out."""
+    """The links of a page, except those in code."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     text = re.sub(r"`[^`\n]*`", "", text)
     yield from _LINK.findall(text)

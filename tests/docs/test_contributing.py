@@ -1,4 +1,4 @@
-"""A kind is added and changed as CONTRIBUTING says: one file, a migration, the reference."""
+"""An entity type is added and changed as CONTRIBUTING says: in three files."""
 
 import filecmp
 import os
@@ -13,7 +13,7 @@ import pytest
 from docs.pages import ROOT
 from support.programs import finished, needed, needed_module
 
-REHEARSALS = '''"""The rehearsals: a kind that only this test adds."""
+REHEARSALS = '''"""The rehearsals: an entity type that only this test adds."""
 
 from comptoir.edm.model import EntityType, Property, UniqueRule
 from comptoir.edm.model import EntitySet
@@ -34,7 +34,7 @@ REHEARSAL = EntityType(
 ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
 '''
 SINCE = '        Property("since", DATE, "The first day."),\n'
-RICH = """'''The rehearsals: a kind that only this test adds.'''
+RICH = """'''The rehearsals: an entity type that only this test adds.'''
 from comptoir.edm.model import EntityType, NavigationProperty, Property, UniqueRule
 from comptoir.edm.types import CODE, TEXT
 from comptoir.edm.types import BOOLEAN, GUID
@@ -59,7 +59,7 @@ REHEARSAL = EntityType(
 
 ENTITY_SET = EntitySet("rehearsalsExt", REHEARSAL)
 """
-"""The same kind with a property of each usual type and a relation, as it is typed in haste."""
+"""The same entity type with properties of all usual types and a relation, not formatted."""
 SUITES = (
     "tests/api/test_paths.py",
     "tests/api/test_preferred_returns.py",
@@ -87,7 +87,7 @@ print(migrate(Settings(database="sqlite:///rehearsals.db"), MODEL))
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """What of the repository the tools need, to be written to."""
+    """A writable copy of the parts of the repository that the tools need."""
     for name in ("src", "tools", "tests/corpus", "tests/support"):
         ignored = shutil.ignore_patterns("__pycache__", "*_cache")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
@@ -108,7 +108,7 @@ def python(repository: Path, *arguments: str) -> str:
 
 
 def revision(repository: Path, message: str) -> str:
-    """Write a migration, and give it."""
+    """Generate a migration, and return its text."""
     python(repository, "tools/new_migration.py", message)
     return max(versions(repository).glob("0*.py")).read_text()
 
@@ -118,16 +118,16 @@ def versions(repository: Path) -> Path:
 
 
 def served(written: str) -> str:
-    """The oldest revision whose programs go on working behind a revision."""
+    """The oldest revision whose programs work with the schema of a revision."""
     (line,) = [line for line in written.splitlines() if line.startswith("serves = ")]
     return line.removeprefix("serves = ").replace('"', "'")
 
 
-def test_a_kind_is_one_file_and_its_migration(repository: Path) -> None:
+def test_an_entity_type_is_one_file_and_its_migration(repository: Path) -> None:
     declaration = repository / "src" / "comptoir" / "catalog" / "rehearsals.py"
     declaration.write_text(REHEARSALS)
     last = max(versions(repository).glob("0*.py")).read_text()
-    added = revision(repository, "add the kind rehearsal")
+    added = revision(repository, "add the entity type rehearsal")
     assert added.count("op.create_table(") == 1
     assert "'ux_rehearsalsExt_0'" in added
     first = python(repository, "-c", MIGRATE)
@@ -195,12 +195,12 @@ def changed(clone: Path) -> set[str]:
 
 
 @pytest.mark.timeout(300)
-def test_a_new_kind_needs_the_files_that_the_page_names_and_no_others(clone: Path) -> None:
-    """And then the checks pass, and so do the tests that speak of every kind."""
+def test_a_new_entity_type_needs_only_the_files_that_the_page_names(clone: Path) -> None:
+    """Then the checks pass, and so do the tests that concern every entity type."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
     (clone / "src" / "comptoir" / "catalog" / "rehearsals.py").write_text(RICH)
-    make(clone, "migration", "NAME=add the kind rehearsal")
+    make(clone, "migration", "NAME=add the entity type rehearsal")
     written = max(versions(clone).glob("0*.py")).relative_to(clone).as_posix()
     module(clone, "ruff", "format", "--check", written)
     make(clone, "format", "docs")

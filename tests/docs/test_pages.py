@@ -1,15 +1,15 @@
-"""What a page promises is told from what was printed."""
+"""Differences between a page and the output are found."""
 
 import pytest
 
-from docs.pages import ROOT, keeps_promise, run, steps
+from docs.pages import ROOT, is_expected, run, steps
 
 GUID = "4717a368-e834-469a-be23-1fa83b257dab"
 OTHER_GUID = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
 
 
 @pytest.mark.parametrize(
-    ("promised", "printed"),
+    ("expected", "printed"),
     [
         ('{"id": "1"}\n', '\n{"id": "1"}\n'),
         ("HTTP/1.1 200 OK\n…\n{…}", "HTTP/1.1 200 OK\r\ndate: x\r\n\r\n{}"),
@@ -21,12 +21,12 @@ OTHER_GUID = "0184377a-52f4-8393-9f2e-e4c13115bc0b"
         ('"a long\nmessage"', '"a long message"'),
     ],
 )
-def test_what_differs_from_run_to_run_is_passed_over(promised: str, printed: str) -> None:
-    assert keeps_promise(promised, printed)
+def test_what_differs_from_run_to_run_is_passed_over(expected: str, printed: str) -> None:
+    assert is_expected(expected, printed)
 
 
 @pytest.mark.parametrize(
-    ("promised", "printed"),
+    ("expected", "printed"),
     [
         ("HTTP/1.1 200 OK\n…", "HTTP/1.1 412 Precondition Failed\n"),
         ('{"name":"a",…}', '{"name":"b","code":"c"}'),
@@ -35,8 +35,8 @@ def test_what_differs_from_run_to_run_is_passed_over(promised: str, printed: str
         ("…nothing like it…", ""),
     ],
 )
-def test_what_is_not_promised_is_told(promised: str, printed: str) -> None:
-    assert not keeps_promise(promised, printed)
+def test_a_difference_from_the_page_is_reported(expected: str, printed: str) -> None:
+    assert not is_expected(expected, printed)
 
 
 def test_a_session_runs_in_one_shell() -> None:
@@ -45,10 +45,10 @@ def test_a_session_runs_in_one_shell() -> None:
     assert all("make serve" not in step.commands for step in steps(page))
 
 
-def test_what_a_step_prints_is_told_apart(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_output_of_each_step_is_separate(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("session")
     page = folder / "page.md"
     page.write_text("```sh\nNAME=one\n```\n\n```sh\necho $NAME\nfalse\n```\n\n```text\none\n```\n")
     session = steps(page)
-    assert [step.promised for step in session] == [None, "one\n"]
+    assert [step.expected for step in session] == [None, "one\n"]
     assert run(session, folder, {"PATH": "/usr/bin:/bin"}) == ["", "one\n"]

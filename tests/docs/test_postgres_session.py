@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import DOCS, keeps_promise, run, steps
+from docs.pages import DOCS, is_expected, run, steps
 from support.effort import go_without
 from support.postgres import ADMINISTRATOR, ROLE, Postgres
 
@@ -44,4 +44,4 @@ def test_the_session_prints_what_the_page_shows(server: Postgres, tmp_path: Path
         # the page says that the extension may be missing, which migrate reports
         lines = [line for line in text.splitlines() if "pg_trgm cannot be had" not in line]
         said = "\n".join(lines)
-        assert keeps_promise(step.promised or "", said), f"{PAGE.name}:{step.line}: {text}"
+        assert is_expected(step.expected or "", said), f"{PAGE.name}:{step.line}: {text}"

@@ -1,4 +1,4 @@
-"""The reference is what the declarations give now, and nothing in it lacks a line."""
+"""The reference is up to date, and describes everything."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def reference(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_reference_is_complete_and_up_to_date() -> None:
-    """Every page fits, and every kind, setting, error, command and option has a line."""
+    """Every entity type, setting, error, command and option is described."""
     done = reference("--check", str(DOCS / "reference"))
     assert done.stderr == ""
     assert done.returncode == 0
@@ -105,7 +105,7 @@ def test_every_error_has_its_row() -> None:
     assert len(rows) == len(ERROR_TABLE) + 1
 
 
-def test_a_command_is_described_with_what_it_takes() -> None:
+def test_a_command_is_described_with_its_arguments_and_options() -> None:
     files = Parameter("PATH…", "The files.", required=True, is_argument=True)
     company = Parameter("--company <guid>", "The company.", environment="COMPTOIR_COMPANY")
     page = commands_page([Command("comptoir load", "Load files.", (files, company))])

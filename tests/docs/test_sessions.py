@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import DOCS, ROOT, Step, keeps_promise, links, run, steps
+from docs.pages import DOCS, ROOT, Step, is_expected, links, run, steps
 from support.effort import IN_CI
 from support.programs import needed
 
@@ -135,11 +135,11 @@ def assert_session(page: Path, service: Service) -> None:
     found = [
         _difference(page, step, text)
         for step, text in zip(session, printed, strict=True)
-        if not keeps_promise("" if step.promised is None else step.promised, text)
+        if not is_expected("" if step.expected is None else step.expected, text)
     ]
     assert not found, "\n".join(found)
 
 
 def _difference(page: Path, step: Step, printed: str) -> str:
     place = f"{page.relative_to(ROOT)}:{step.line}"
-    return f"{place}:\n{step.commands}shows:\n{step.promised or ''}\nand prints:\n{printed}"
+    return f"{place}:\n{step.commands}shows:\n{step.expected or ''}\nand prints:\n{printed}"

@@ -1,4 +1,4 @@
-"""The house rules: each takes parsed modules and yields what breaks it, with the remedy.
+"""The house rules: each yields the violations in parsed modules, with a remedy.
 
 `test_house` applies them to this repository; `test_rules` proves of each that it can fail.
 """
@@ -56,7 +56,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}>:/-])/(?:root/|work/|tmp/\w|home/\w|User
 REASONED = re.compile(r"TODO: \S+( \S+){3,}")
 CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]")
 MESSAGE_ARGUMENTS = {
+    "OperatorError": (0, 1),
     "Refusal": (1, 2),
+    "UnreachableError": (0, 1),
     "message": (0, 1),
     "rejected": (1, 3),
 }
@@ -94,7 +96,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One breach: where (path and line), which `place` an allow-list names, what to do."""
+    """A violation: its path and line, its `place` in an allow-list, and what to do."""
 
     path: str
     line: int
@@ -120,7 +122,7 @@ def station_of(module: str) -> str:
 
 
 def imports_of(source: Source, modules: frozenset[str]) -> Iterator[Import]:
-    """What a module imports; `modules` tells a submodule from a name inside a module."""
+    """The imports of a module; `modules` distinguishes submodules from names in modules."""
     is_package = source.path.endswith("__init__.py")
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
@@ -159,7 +161,7 @@ def unknown_stations(sources: Sequence[Source]) -> Iterator[Violation]:
 
 
 def wrong_directions(sources: Sequence[Source]) -> Iterator[Violation]:
-    """A station imports only what lies below it, and only what it is allowed to know."""
+    """A station imports only stations below it that it may import."""
     modules = _modules(sources)
     for source in sources:
         for item in imports_of(source, modules):
@@ -313,7 +315,7 @@ def prints(source: Source) -> Iterator[Violation]:
 
 
 def blind_excepts(source: Source) -> Iterator[Violation]:
-    """What is caught is named; the few places that must catch everything are listed."""
+    """Exceptions are named; the few places that must catch all are listed."""
     owner = _innermost_functions(source)
     for node in ast.walk(source.tree):
         if _is_blind(node):
@@ -446,7 +448,7 @@ def workplace_names(path: str, text: str) -> Iterator[Violation]:
 
 
 def test_packages(paths: Sequence[str]) -> Iterator[Violation]:
-    """Test folders are no packages: `tests/http` would hide the standard library's `http`."""
+    """Test folders are not packages: `tests/http` would hide the standard library's `http`."""
     for path in paths:
         parts = PurePosixPath(path).parts
         if parts[0] == "tests" and parts[-1] == "__init__.py" and parts[1] != "support":

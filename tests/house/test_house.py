@@ -1,4 +1,4 @@
-"""This repository keeps its house rules. What they are and how each can fail: `rules`."""
+"""The repository follows its house rules, which are in `rules`."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ def sources() -> list[Source]:
 
 @pytest.fixture(scope="module")
 def repository_files() -> list[str]:
-    """What git keeps or would keep; where there is no git, all but what is never kept."""
+    """The files that git tracks or would track; without git, all files except generated ones."""
     git = shutil.which("git")
     if git and (ROOT / ".git").exists():
         command = [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]

@@ -1,4 +1,4 @@
-"""Each house rule finds what it forbids, and lets pass what it does not."""
+"""Each house rule finds its violations, and nothing else."""
 
 from collections.abc import Callable, Iterator
 

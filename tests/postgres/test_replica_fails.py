@@ -96,7 +96,7 @@ def test_a_replica_that_hangs_delays_reads_for_a_limited_time(
 @pytest.fixture
 def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look up the company for every request that may read from the primary."""
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 0)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("always_asked")

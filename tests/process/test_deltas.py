@@ -16,7 +16,7 @@ FILTER = encoded({"$filter": "length(name) ge 3"})
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_who_follows_beside_many_writers_holds_what_is_there(
+def test_a_follower_beside_many_writers_has_all_records(
     processes: int, server: Server, two: Server
 ) -> None:
     company = (two if processes > 1 else server).new_company()

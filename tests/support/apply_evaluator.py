@@ -1,4 +1,4 @@
-"""Pipelines of `$apply` as plain Python: what each makes of records, beside its text."""
+"""Pipelines of `$apply` in plain Python, each with its text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Backups of a database, made and restored as docs/how-to/back-up.md says."""
+"""Backups of a database, created and restored as docs/how-to/back-up.md says."""
 
 import sqlite3
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""A client of the interface: builds requests, and sends them by whatever carries them."""
+"""A client of the API: builds requests, and sends them by a carrier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +71,7 @@ class Client:
         return self.request("GET", path, query, headers=headers)
 
     def follow(self, link: str, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        """GET a whole URL, as `@odata.nextLink` gives it."""
+        """GET a complete URL, such as `@odata.nextLink`."""
         sent = {"Authorization": f"Bearer {self.token}", **(headers or {})}
         return self.carrier.send(httpx.Request("GET", link, headers=sent))
 

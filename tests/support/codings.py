@@ -1,4 +1,4 @@
-"""Bodies as they came over the wire, and what they hold."""
+"""Encoded bodies of responses, and their contents."""
 
 import sys
 import zlib
@@ -14,7 +14,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Decoder(Protocol):
-    """Gives what can be read of a body so far."""
+    """Decodes the beginning of a body."""
 
     def decompress(self, data: bytes, /) -> bytes: ...
 
@@ -28,7 +28,7 @@ def decoder(coding: str) -> Decoder:
 
 
 def decoded(content: bytes) -> bytes:
-    """A whole body, of whatever coding its first bytes tell, after clients that decode some."""
+    """Decode a whole body by the coding that its first bytes show."""
     for coding, magic in (("zstd", _ZSTD_MAGIC), ("gzip", _GZIP_MAGIC)):
         if content.startswith(magic):
             reader = decoder(coding)

@@ -37,7 +37,7 @@ class CompanyAdmin:
         return self._runner.run(work)
 
     def add_company(self, client: Client, name: str = "Test & Söhne") -> "Company":
-        """A new company, spoken to through a client that stands at the base URL."""
+        """A new company, for requests by a client at the base URL."""
         stored = self.wait(self._store.create_company(str(uuid4()), name))
         root = f"{client.root}/companies({stored.id})"
         return Company(client.carrier, root, client.token, stored, self)
@@ -47,7 +47,7 @@ class CompanyAdmin:
         self.wait(write_rows(self._store, self.plan(company, resource, rows)))
 
     def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
-        """Load the first records of a file, as an interrupted load does; gives its digest."""
+        """Load the first records of a file, as an interrupted load does; returns its digest."""
         plan = msgspec.structs.replace(self.plan(company, resource, rows), finishes=False)
         self.wait(write_rows(self._store, plan))
         return plan.digest
@@ -78,7 +78,7 @@ class CompanyAdmin:
         self.wait(self._store.catch_up(company, self._model.by_name[resource]))
 
     def search_lag(self, company: StoredCompany, resource: str) -> int:
-        """How many changes the text index of a set is behind."""
+        """The number of changes that the text index of a set lacks."""
         return self.wait(self._store.search_lag(company, self._model.by_name[resource]))
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class CompanyAdmin:
 
 @dataclass(frozen=True)
 class Company(Client):
-    """A client that stands at a company's address, with the back office behind it."""
+    """A client at a company's address, with access to the store."""
 
     stored: StoredCompany
     admin: CompanyAdmin

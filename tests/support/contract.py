@@ -21,7 +21,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
 
 
 def _fields(text: str) -> Mapping[str, str]:
-    """Names with their types behind a colon; a name without one is a string."""
+    """Names with their types after a colon; a name without a type is a string."""
     parts = [each.partition(":") for each in text.split()]
     return {name: kind or "string" for name, _, kind in parts}
 

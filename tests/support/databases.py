@@ -36,7 +36,7 @@ Fill = Callable[[str], None]
 
 
 class FreshDatabase(Protocol):
-    """Makes a database with the tables of a model, empty or as `fill` fills it; gives its URL.
+    """Creates a database with the tables of a model, which `fill` may fill; returns its URL.
 
     It belongs to a folder: asked for twice, it is the same one. What fills a database is asked to
     for the first alone, and the others are copies of it.
@@ -80,7 +80,7 @@ class FreshPostgres:
 
 
 FRESH = ("sqlite", "postgres")
-"""The databases; whatever is added here, the whole suite runs on."""
+"""The databases that the whole suite runs on."""
 
 ON_SQLITE = pytest.mark.parametrize("fresh_database", ["sqlite"], indirect=True)
 """For a test that is about SQLite alone, or that proves nothing about the database."""
@@ -99,7 +99,7 @@ def bring(url: str, model: Model, fill: Fill | None) -> None:
 
 
 def in_database(url: str, work: Callable[[Connection], T]) -> T:
-    """What `work` gives, within a transaction on a database of either sort."""
+    """The result of `work` in a transaction on an SQLite or PostgreSQL database."""
     if is_postgres(url):
         return asyncio.run(_in_server(url, work))
     with locked(database_path(url), LOCK_SECONDS) as connection:
@@ -118,7 +118,7 @@ def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object,
 
 @contextmanager
 def writes_held(url: str) -> Iterator[Callable[[], None]]:
-    """Let no write go on in the companies that there are, until what is given is called."""
+    """Block writes in all companies until the returned function is called."""
     with asyncio.Runner() as runner:
         if is_postgres(url):
             connection = runner.run(_holder(url))

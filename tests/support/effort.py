@@ -1,4 +1,4 @@
-"""How much is tried: what is quick while one works, and all of it in continuous integration."""
+"""The effort of the suite: quick during work, thorough in continuous integration."""
 
 import os
 from typing import NoReturn
@@ -9,13 +9,13 @@ IN_CI = os.environ.get("CI") == "true"
 
 
 def examples(thorough: int) -> int:
-    """How many random examples are drawn: in CI as many as given, otherwise a third."""
+    """The number of random examples: `thorough` in CI, otherwise a third."""
     return thorough if IN_CI else -(-thorough // 3)
 
 
 def go_without(message: str) -> NoReturn:
-    """Skip the test, since something that it needs is missing; in CI, fail it."""
+    """Skip the test because a program is missing; in CI, fail it."""
     if IN_CI:
         pytest.fail(message)
-    # whoever lacks a program can still run everything else
+    # without the program, all other tests can still run
     pytest.skip(message)

@@ -1,4 +1,4 @@
-"""Expressions as plain Python: what each means, beside the text that is sent for it.
+"""Expressions in plain Python, each with its text.
 
 Everything is evaluated, whether or not it decides: so `Unfit` says that some value of a record has
 no result, where the service may answer 400.

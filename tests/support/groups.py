@@ -29,7 +29,7 @@ class Part:
 
 
 def run_group(company: Company, settings: Settings, *parts: Part) -> list[Response]:
-    """Do writes together, and give their answers; raises what the group raises."""
+    """Do writes together, and return their responses; raises the error of the group."""
     return company.admin.wait(_run(company, settings, parts))
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Scope
 
 
 async def left_open(application: ASGIApp, request: httpx.Request, pieces: int) -> list[str]:
-    """Disconnect after some pieces of an answer; gives the generators that nobody closed."""
+    """Disconnect after some chunks of a response; returns the generators that are not closed."""
     found: list[str] = []
     left = asyncio.Event()
     bodies = [{"type": "http.request", "body": request.content}]

@@ -61,7 +61,7 @@ class LoadTarget:
         return self._with_store(work)
 
     def load_measured(self, path: Path, *, keep_good: bool = False) -> tuple[LoadReport, int]:
-        """Load a file, and tell the most bytes that Python held meanwhile."""
+        """Load a file, and return the peak memory of Python in bytes too."""
         tracemalloc.start()
         try:
             report = self.load_file(path, keep_good=keep_good)

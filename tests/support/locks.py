@@ -6,12 +6,12 @@ from typing import IO
 
 
 def held_alone(path: Path) -> IO[str]:
-    """A file, made where there is none, that nobody else holds until it is closed."""
+    """An exclusively locked file, created if missing; closing it unlocks it."""
     return _held(path.open("a"), fcntl.LOCK_EX)
 
 
 def held_with_others(path: Path) -> IO[str]:
-    """A file that nobody holds alone until it is closed; raises `FileNotFoundError`."""
+    """A file with a shared lock until it is closed; raises `FileNotFoundError`."""
     return _held(path.open(), fcntl.LOCK_SH)
 
 

@@ -1,4 +1,4 @@
-"""A client that holds a copy of a collection, and follows its delta links."""
+"""A client that keeps a copy of a collection and follows its delta links."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ Addressing = Callable[[Shown], str]
 
 
 class Mirror:
-    """What a client holds that reads a collection once and follows its delta links from then on.
+    """The records of a client that reads a collection once and then follows its delta links.
 
     `held` are the records by their addresses, `told` what the last pass told of, in order.
     """
@@ -36,12 +36,12 @@ class Mirror:
         self.finish()
 
     def catch_up(self) -> None:
-        """Follow the delta link, and all pages behind it."""
+        """Follow the delta link, and all pages after it."""
         self.turn()
         self.finish()
 
     def turn(self) -> None:
-        """Follow one link: to the next page, or to what has changed since the last one."""
+        """Follow one link: to the next page, or to the changes since the last one."""
         if not self.is_between_pages:
             self.told = []
         self._take(self._client.follow(self.link, self._wishes))
@@ -52,7 +52,7 @@ class Mirror:
             self.turn()
 
     def mirrored(self, records: Sequence[Shown]) -> Mapping[str, Shown]:
-        """Records as a mirror of them holds them."""
+        """Records in the form of a mirror."""
         return {f"{self._client.root}/{self._address(record)}": record for record in records}
 
     def _take(self, answer: httpx.Response) -> None:

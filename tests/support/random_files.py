@@ -1,4 +1,4 @@
-"""Files to load, made at random: rows that meet records, repeat one another, or are bad."""
+"""Random files to load: their rows match records, repeat one another, or are invalid."""
 
 import csv
 import io

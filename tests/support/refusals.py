@@ -1,4 +1,4 @@
-"""What a refusal looks like: the one shape of every error."""
+"""Assertions about error responses."""
 
 import httpx
 import msgspec
@@ -17,7 +17,7 @@ class Detail(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Error(msgspec.Struct, forbid_unknown_fields=True):
-    """What an error says."""
+    """The body of an error response."""
 
     code: str
     message: str
@@ -32,7 +32,7 @@ class ErrorBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def error_in(content: bytes) -> Error:
-    """The error that a body holds, and nothing beside it."""
+    """The error in a body that contains nothing else."""
     error = msgspec.json.decode(content, type=ErrorBody).error
     assert error.message
     return error

@@ -1,4 +1,4 @@
-"""The headers of repeatable requests, and what their answers have in common."""
+"""The headers of repeatable requests, and of their responses."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -27,6 +27,6 @@ def essence(answer: httpx.Response) -> tuple[int, dict[str, str], bytes]:
 
 
 def result(answer: httpx.Response) -> str | None:
-    """What the answer says about the request's being repeatable."""
+    """The `Repeatability-Result` of a response."""
     told: str | None = answer.headers.get("repeatability-result")
     return told

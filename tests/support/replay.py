@@ -13,7 +13,7 @@ _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def load_data(company: Company) -> None:
-    """Load the records that the answers of the corpus tell of."""
+    """Load the records of the corpus."""
     for path in sorted(DATA.glob("*.ndjson")):
         rows: list[dict[str, Cell]] = [
             _DECODER.decode(line) for line in path.read_text(encoding="utf-8").splitlines()

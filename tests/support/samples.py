@@ -209,7 +209,7 @@ def _value(entity_set: EntitySet, each: Property) -> str | int | float | bool:
 
 
 def _made(entity_set: EntitySet) -> Record:
-    """A record made from the declaration of its kind."""
+    """A record, generated from the declaration of its entity type."""
     kind = entity_set.type
     found = {each.name: _value(entity_set, each) for each in kind.properties}
     for each in kind.derivations:

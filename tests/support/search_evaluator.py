@@ -1,4 +1,4 @@
-"""Searches as plain Python: what each means, beside the text that is sent for it."""
+"""Searches in plain Python, each with its text in `$search`."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Search:
 
 
 def term(text: str) -> Search:
-    """A word or phrase: found where one of the texts contains it, whatever the case of either."""
+    """A word or phrase: it matches a record if a text contains it in any case."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     folded = text.casefold()
     return Search(f'"{escaped}"', lambda texts: any(folded in each.casefold() for each in texts))

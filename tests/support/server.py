@@ -29,7 +29,7 @@ STOP_OVERRUN = "timeout graceful shutdown exceeded"
 """Logged when a stop cancels the requests that `stop_seconds` were not enough for."""
 
 STOP_SECONDS = 10
-"""Within this a stop must have ended, whatever was under way."""
+"""The seconds within which a stop must end."""
 
 _GREETING = "Serving "
 

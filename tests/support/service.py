@@ -85,7 +85,7 @@ class Service:
         return sending.result(), seen - began, held
 
     def abandon(self, request: httpx.Request, turns: int) -> None:
-        """Send a request, and leave after so many turns of the event loop."""
+        """Send a request, and disconnect after a number of iterations of the event loop."""
         self._runner.run(self._abandon(request, turns))
 
     async def _abandon(self, request: httpx.Request, turns: int) -> None:

@@ -1,4 +1,4 @@
-"""Tells which companies a statement reaches, by PostgreSQL's own planner.
+"""Finds the companies that a statement reads, by PostgreSQL's planner.
 
 The tables of a database are made anew in partitions, by a hash of the company, and a plan says
 which partitions a statement reads. Citus routes a statement by the same means: the restrictions
@@ -36,7 +36,7 @@ _LIST = "[]"
 
 
 def shard(url: str) -> None:
-    """Make the tables of a database anew, empty, in parts by company."""
+    """Create the tables of a database again, empty and partitioned by company."""
     asyncio.run(_shard(url))
 
 

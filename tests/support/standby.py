@@ -37,17 +37,17 @@ class Standby(Postgres):
         return self.url(url.rpartition("/")[2])
 
     def pause(self) -> None:
-        """Replay nothing any more, however much arrives."""
+        """Stop replaying."""
         self.administer("SELECT pg_wal_replay_pause()")
         until(self._is_paused, "a standby whose replay is paused")
 
     def resume(self) -> None:
-        """Replay again, and return when all is replayed that the primary has by now."""
+        """Resume replaying, and return when the standby has caught up."""
         self.administer("SELECT pg_wal_replay_resume()")
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Return when all is replayed that the primary has by now."""
+        """Return when the standby has caught up."""
         # a commit of its own makes the primary send what no commit has sent yet
         self._primary.administer("SELECT pg_logical_emit_message(true, 'standby', '')")
         ((end,),) = self._primary.asked("SELECT pg_current_wal_flush_lsn()::TEXT")
@@ -59,7 +59,7 @@ class Standby(Postgres):
         until(is_there, "a standby that has caught up")
 
     def promote(self) -> None:
-        """Make it a primary of its own, which follows nobody."""
+        """Promote it to a primary."""
         self.administer("SELECT pg_promote()")
 
     def _is_paused(self) -> Literal[True] | None:

@@ -1,4 +1,4 @@
-"""The statements that a service in this process gives its database, as the drivers report them."""
+"""The statements of a service in this process, as the drivers report them."""
 
 import gc
 import sqlite3

@@ -1,4 +1,4 @@
-"""What tests of the readers of query options have in common."""
+"""Assertions of the tests of query option parsers."""
 
 from collections.abc import Callable
 

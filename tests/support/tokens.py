@@ -1,4 +1,4 @@
-"""The tokens of the tests: good ones, and those that no service should accept."""
+"""The tokens of the tests: valid ones, and ones that no service may accept."""
 
 from collections.abc import Iterable
 from datetime import timedelta

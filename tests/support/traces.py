@@ -1,4 +1,4 @@
-"""What strace has written."""
+"""The output of strace."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Waiting for what comes about by itself, by looking again and again, never by sleeping."""
+"""Waits for a condition by checking it repeatedly, without sleeping."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ PATIENCE_SECONDS = 30
 
 
 def until(look: Callable[[], T | None], awaited: str) -> T:
-    """What `look` finds, once it finds something; fails when it does not come about."""
+    """The first result of `look` that is not None; fails after a time limit."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         found = look()

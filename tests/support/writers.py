@@ -47,11 +47,11 @@ class Tally:
 
 
 class Unavailable(Exception):  # noqa: N818 - what is to be expected
-    """The service answered that its database is not there, so what became of a write is open."""
+    """The database was unreachable, so the result of a write is unknown."""
 
 
 def _answered(response: httpx.Response) -> httpx.Response:
-    """An answer that says what became of a write."""
+    """The response to a write."""
     if response.status_code == 503:
         raise Unavailable
     return response
@@ -75,7 +75,7 @@ class Writers:
             thread.start()
 
     def join(self) -> Sequence[Work]:
-        """What they did, once all have noticed that the server is gone."""
+        """Their writes, after all have noticed that the server is gone."""
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()

@@ -1,4 +1,4 @@
-"""`comptoir copy`: a company is in another database what it was, tags and change log included."""
+"""`comptoir copy`: the copy of a company is equal, including tags and change log."""
 
 import filecmp
 import tracemalloc
@@ -88,7 +88,9 @@ def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: C
     assert peak < 30_000_000
 
 
-def test_a_tag_of_the_source_is_one_of_the_target(pair: TwoDatabases, company: Company) -> None:
+def test_an_entity_tag_of_the_source_is_valid_in_the_target(
+    pair: TwoDatabases, company: Company
+) -> None:
     stale = tag_of(company.get(CONTACT))
     current = tag_of(company.patch(CONTACT, {"city": "Wien"}, stale))
     pair.copied(company)
@@ -103,7 +105,9 @@ def test_a_tag_of_the_source_is_one_of_the_target(pair: TwoDatabases, company: C
     assert after[-1].number == before[-1].number + 1
 
 
-def test_a_delta_link_goes_on_in_the_target(pair: TwoDatabases, company: Company) -> None:
+def test_a_delta_link_of_the_source_is_valid_in_the_target(
+    pair: TwoDatabases, company: Company
+) -> None:
     tracked = company.get("contactsExt", headers={"Prefer": "odata.track-changes"})
     link = tracked.json()["@odata.deltaLink"]
     pair.copied(company)
@@ -115,7 +119,7 @@ def test_a_delta_link_goes_on_in_the_target(pair: TwoDatabases, company: Company
     assert [(each["id"], each["city"]) for each in changed] == [(CONTACT_ID, "Wien")]
 
 
-def test_the_answers_are_the_same(pair: TwoDatabases, company: Company) -> None:
+def test_the_responses_are_the_same(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     there = pair.there(company)
     for path in PATHS.values():
@@ -136,20 +140,20 @@ def test_a_write_that_was_done_in_the_source_is_not_done_again(
     assert there.changes() == company.changes()
 
 
-def test_an_interrupted_load_goes_on_in_the_target(pair: TwoDatabases, company: Company) -> None:
+def test_an_interrupted_load_resumes_in_the_target(pair: TwoDatabases, company: Company) -> None:
     digest = company.admin.begin_load(company.stored, "itemsExt", [{"number": "I8"}])
     pair.copied(company)
 
     assert pair.target.admin.load_mark(company.stored, "itemsExt", digest) == 1
 
 
-def test_passwords_go_along(pair: TwoDatabases, company: Company) -> None:
+def test_passwords_are_copied(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     there = pair.there(company).record(f"{CONTACT}/onlinePassword")
     assert there["value"] == SAMPLES["contactsExt"]["onlinePassword"]
 
 
-def test_searches_find_what_was_copied_before_and_behind_their_index(
+def test_searches_find_copied_records_with_and_without_an_index(
     pair: TwoDatabases, company: Company
 ) -> None:
     company.catch_up("contactsExt")
@@ -175,7 +179,7 @@ def test_other_companies_of_the_target_are_left_alone(pair: TwoDatabases, compan
 
 
 def test_a_company_may_return(pair: TwoDatabases, company: Company) -> None:
-    """What it was is a part of what it has become."""
+    """The earlier state is a part of the later one."""
     pair.copied(company)
     there = pair.there(company)
     record(there.patch(AGENT, {"name": "New"}, "*"))

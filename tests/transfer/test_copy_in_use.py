@@ -1,4 +1,4 @@
-"""A source may be written to while it is copied: the target becomes what it is in the end."""
+"""The source may be written to during a copy: the target becomes equal in the end."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def company(pair: TwoDatabases) -> Company:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_what_is_written_meanwhile_is_followed(
+def test_writes_during_a_copy_are_followed(
     pair: TwoDatabases, company: Company, stage: str
 ) -> None:
     def write() -> None:
@@ -45,7 +45,7 @@ def test_what_is_written_meanwhile_is_followed(
     pair.assert_same(company)
 
 
-def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
+def test_a_resumed_copy_follows_the_writes_since_the_interrupt(
     pair: TwoDatabases, company: Company
 ) -> None:
     pair.stopped_at(company, "copying contactsExt")
@@ -57,7 +57,7 @@ def test_a_copy_that_was_interrupted_follows_what_came_until_it_went_on(
     pair.assert_same(company)
 
 
-def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
+def test_unique_values_may_move_between_records_in_different_steps(
     pair: TwoDatabases, company: Company
 ) -> None:
     """A record that is still to come has the number of one that is there by then."""
@@ -71,10 +71,8 @@ def test_unique_values_may_change_hands_among_records_that_are_copied_apart(
     pair.assert_same(company)
 
 
-def test_unique_values_may_change_hands_among_many_records(
-    pair: TwoDatabases, company: Company
-) -> None:
-    """Each record takes the number of the one that is looked up behind it."""
+def test_unique_values_may_move_among_many_records(pair: TwoDatabases, company: Company) -> None:
+    """Each record takes the number of the one that is looked up after it."""
     ids = [guid(at) for at in range(2 * LOOKUP + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
 
@@ -95,7 +93,7 @@ def test_unique_values_may_change_hands_among_many_records(
 def test_repeatable_writes_that_change_nothing_are_followed(
     pair: TwoDatabases, company: Company
 ) -> None:
-    """They take no change number, and still must not be decided anew."""
+    """They have no change number, and still must not be decided again."""
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     pair.stopped_at(company, "comparing")
     first = company.patch(AGENT, {}, headers=headers)
@@ -107,7 +105,7 @@ def test_repeatable_writes_that_change_nothing_are_followed(
     assert essence(there.patch(AGENT, {}, headers=headers)) == essence(first)
 
 
-def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
+def test_a_copy_gives_up_on_constant_writes_and_resumes_afterwards(
     pair: TwoDatabases, company: Company
 ) -> None:
     numbers = iter(range(1_000))
@@ -127,7 +125,7 @@ def test_a_source_that_never_rests_is_told_and_followed_when_it_does(
     pair.assert_same(company)
 
 
-def test_what_is_written_at_the_very_end_is_told(pair: TwoDatabases, company: Company) -> None:
+def test_a_write_after_the_comparison_is_reported(pair: TwoDatabases, company: Company) -> None:
     def write() -> None:
         record(company.patch(CONTACT, {"city": "Wien"}, "*"))
 
@@ -138,7 +136,7 @@ def test_what_is_written_at_the_very_end_is_told(pair: TwoDatabases, company: Co
     pair.assert_same(company)
 
 
-def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
+def test_the_same_command_follows_writes_after_a_complete_copy(
     pair: TwoDatabases, company: Company
 ) -> None:
     pair.copied(company)
@@ -152,8 +150,8 @@ def test_what_is_written_when_the_copy_is_complete_comes_by_the_same_command(
     pair.assert_same(company)
 
 
-def test_writes_are_not_held_up_by_a_copy(pair: TwoDatabases, company: Company) -> None:
-    """A tag that the source gives in the middle of it is one of the target in the end."""
+def test_a_copy_does_not_delay_writes(pair: TwoDatabases, company: Company) -> None:
+    """An entity tag from the source during the copy is valid in the target afterwards."""
     tags = []
 
     def write() -> None:
@@ -165,7 +163,7 @@ def test_writes_are_not_held_up_by_a_copy(pair: TwoDatabases, company: Company) 
     assert (changed["id"], changed["city"]) == (CONTACT_ID, "Linz")
 
 
-def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
+def test_a_service_responds_404_while_a_company_is_copied_again(
     pair: TwoDatabases, company: Company
 ) -> None:
     pair.copied(company)
@@ -190,10 +188,10 @@ def test_a_service_that_knew_the_company_has_none_while_it_is_copied_again(
     assert there.record(CONTACT)["city"] == "Wien"
 
 
-def test_a_service_that_takes_the_company_to_be_there_still_writes_nothing(
+def test_a_service_that_still_knows_the_company_writes_nothing(
     pair: TwoDatabases, company: Company, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "KNOWN_SECONDS", 60)
+    monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 60)
     pair.copied(company)
     there = pair.there(company)
     there.record(CONTACT)

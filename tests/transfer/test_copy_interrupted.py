@@ -1,4 +1,4 @@
-"""A copy that was interrupted goes on by the same command, and nobody sees the company before."""
+"""The same command resumes an interrupted copy; until its end, the company is invisible."""
 
 import os
 import signal
@@ -44,7 +44,7 @@ def load_customers(company: Company, size: int = MANY) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(size)))
 
 
-def test_whatever_it_was_doing_it_goes_on_from_there(pair: TwoDatabases, company: Company) -> None:
+def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -> None:
     """Each time it comes one step further than the time before."""
     for steps in count(1):
         told = 0
@@ -79,7 +79,7 @@ def test_nothing_is_copied_twice(pair: TwoDatabases, company: Company) -> None:
     pair.assert_same(company)
 
 
-def test_the_id_of_an_unfinished_company_is_taken(pair: TwoDatabases, company: Company) -> None:
+def test_the_id_of_an_unfinished_copy_is_reserved(pair: TwoDatabases, company: Company) -> None:
     pair.stopped_at(company, "copying contactsExt")
     named = ("--id", company.id, "--database", pair.urls[1])
 
@@ -90,7 +90,9 @@ def test_the_id_of_an_unfinished_company_is_taken(pair: TwoDatabases, company: C
     pair.assert_same(company)
 
 
-def test_of_two_copies_at_once_the_later_one_goes_on(pair: TwoDatabases, company: Company) -> None:
+def test_the_later_of_two_simultaneous_copies_continues(
+    pair: TwoDatabases, company: Company
+) -> None:
     with pytest.raises(OperatorError, match="another command copies the company"):
         pair.during(company, "copying contactsExt", lambda: pair.overtake(company))
     pair.assert_same(company)
@@ -105,9 +107,7 @@ def test_of_two_copies_at_once_the_later_one_goes_on(pair: TwoDatabases, company
     ],
     indirect=["pair"],
 )
-def test_a_command_that_is_killed_goes_on(
-    pair: TwoDatabases, company: Company, number: int
-) -> None:
+def test_a_killed_command_resumes(pair: TwoDatabases, company: Company, number: int) -> None:
     load_customers(company)
     source, target = pair.urls
     arguments = ("copy", "--from", source, "--to", target, "--company", company.id)
@@ -126,7 +126,7 @@ def test_a_command_that_is_killed_goes_on(
 
 
 @pytest.mark.parametrize("dies", ["source", "target"])
-def test_a_database_that_is_killed_holds_up_a_copy_and_no_more(
+def test_a_copy_resumes_after_a_kill_of_the_database(
     dies: str, command: Command, mortal: Postgres, fresh_sqlite: FreshDatabase
 ) -> None:
     url = mortal.new_database()

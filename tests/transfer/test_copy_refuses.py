@@ -1,4 +1,4 @@
-"""What is not copied, and what is not taken for a copy: said in one line, and seen by nobody."""
+"""Copies that are refused: an error in one line, and nothing visible in the target."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def company(pair: TwoDatabases) -> Company:
 
 
 LAST = "ffffffff-ffff-4fff-8fff-ffffffffffff"
-"""A key behind all others: what is missing there would be copied by the next try."""
+"""The last key: a missing record with it would be copied by the next attempt."""
 
 CHANGED = f"UPDATE \"customersExt\" SET city = 'Atlantis' WHERE id = '{CUSTOMER}'"
 MISSING = f"DELETE FROM \"customersExt\" WHERE id = '{CUSTOMER}'"
@@ -40,7 +40,7 @@ LOGGED = "DELETE FROM changes WHERE number = 2"
         (LOGGED, "in changes, the row 2 is missing"),
     ],
 )
-def test_a_copy_that_differs_is_not_seen_and_mended_anew(
+def test_a_copy_that_differs_is_invisible_until_anew_repeats_it(
     pair: TwoDatabases, company: Company, tampering: str, place: str
 ) -> None:
     company.load("customersExt", {"id": LAST, "number": "C2"})
@@ -60,7 +60,7 @@ def test_a_copy_that_differs_is_not_seen_and_mended_anew(
     pair.assert_same(company)
 
 
-def test_a_record_too_many_is_told(pair: TwoDatabases, company: Company) -> None:
+def test_an_additional_record_is_reported(pair: TwoDatabases, company: Company) -> None:
     pair.stopped_at(company, "comparing")
     table = "ItemProductTextLongContentsExt"
     columns = ", ".join(f'"{name}"' for name in SAMPLES[table] if name != "systemId")
@@ -74,9 +74,7 @@ def test_a_record_too_many_is_told(pair: TwoDatabases, company: Company) -> None
     assert told in pair.fault(company)
 
 
-def test_a_complete_copy_that_was_tampered_with_is_told(
-    pair: TwoDatabases, company: Company
-) -> None:
+def test_a_change_of_a_complete_copy_is_reported(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     run_sql(pair.urls[1], f"{CHANGED} AND company_id = '{company.id}'")
 
@@ -87,7 +85,7 @@ def test_a_complete_copy_that_was_tampered_with_is_told(
     assert "--anew" not in pair.fault(company, "--anew")
 
 
-def test_a_company_that_was_renamed_by_hand_is_told(pair: TwoDatabases, company: Company) -> None:
+def test_a_renamed_company_is_reported(pair: TwoDatabases, company: Company) -> None:
     pair.copied(company)
     run_sql(pair.urls[1], f"UPDATE companies SET name = 'X' WHERE company_id = '{company.id}'")
     assert "its own row differs" in pair.fault(company)
@@ -128,7 +126,7 @@ def test_nothing_is_copied_when_one_of_several_companies_is_refused(pair: TwoDat
     assert pair.copied_so_far(first, "changes") == 0
 
 
-def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
+def test_only_anew_drops_an_unfinished_copy_from_another_source(
     pair: TwoDatabases, company: Company
 ) -> None:
     pair.stopped_at(company, "copying customersExt")
@@ -146,7 +144,9 @@ def test_an_unfinished_copy_from_another_source_goes_only_when_asked(
     assert pair.there(company).listed("customersExt") == []
 
 
-def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company: Company) -> None:
+def test_a_copy_does_not_resume_from_an_unfinished_drop(
+    pair: TwoDatabases, company: Company
+) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     pair.stopped_at(company, "comparing")
     pair.stopped_at(company, "dropping customersExt", anew=True)
@@ -170,7 +170,7 @@ def test_what_was_being_dropped_is_not_gone_on_with(pair: TwoDatabases, company:
         (["--from", "{one}", "--to", "{two}", "--company", UNKNOWN], "there is no company"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
+def test_a_wrong_argument_is_an_error_in_one_line(
     command: Command, arguments: list[str], reason: str
 ) -> None:
     urls = {name: f"sqlite:///{command.folder / name}.db" for name in ("one", "two")}

@@ -1,4 +1,4 @@
-"""`comptoir company delete`: what goes, what stays, and what interrupts it."""
+"""`comptoir company delete`: the deleted data, other data, and interrupts."""
 
 import asyncio
 import os
@@ -69,7 +69,7 @@ def rows_left(command: Command, company: Company) -> dict[str, int]:
 
 
 def marks_left(command: Command) -> list[tuple[object, ...]]:
-    """The companies that a copy or a deletion holds."""
+    """The companies with the mark of a copy or a deletion."""
     return run_sql(command.url, "SELECT company_id FROM copies")
 
 
@@ -95,7 +95,7 @@ def finds(company: Company, word: str) -> int:
     return len(page(company.get(SEARCHED, {"$search": word})).value)
 
 
-def test_everything_of_a_company_goes_and_others_stay(
+def test_all_data_of_a_company_is_deleted_and_none_of_others(
     ready: Command, service_over: Service, company: Company
 ) -> None:
     other = filled(service_over.new_company("Kept"))
@@ -135,7 +135,7 @@ def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
 
 
 @ON_SQLITE
-def test_the_index_of_searches_keeps_no_entries(ready: Command, company: Company) -> None:
+def test_the_text_index_keeps_no_entries(ready: Command, company: Company) -> None:
     """On PostgreSQL the index is one over the documents themselves."""
     entries = "SELECT rowid FROM search_index WHERE search_index MATCH 'lam'"
     assert len(run_sql(ready.url, entries)) == DROPPED_DOCUMENTS + 10
@@ -181,7 +181,7 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
 ) -> None:
     """Each run is interrupted after its first step, until none is left."""
     for module in (steps, store):
-        monkeypatch.setattr(module, "KNOWN_SECONDS", 0.0)
+        monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.0)
     company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
     before = rows_of(ready.url, kept)
     left = sum(rows_left(ready, company).values())
@@ -248,13 +248,15 @@ def during(command: Command, company: Company, work: Callable[[], object]) -> No
         if left:
             left -= 1
             with ThreadPoolExecutor(1) as thread:
-                # another thread, since what is done may run an event loop of its own
+                # in another thread, since the work may run its own event loop
                 thread.submit(work).result()
 
     delete_here(command, company.id, listen)
 
 
-def test_of_two_deletions_at_once_the_later_one_goes_on(ready: Command, company: Company) -> None:
+def test_the_later_of_two_simultaneous_deletions_continues(
+    ready: Command, company: Company
+) -> None:
     def overtake() -> None:
         delete_here(ready, company.id, lambda *_: None)
 
@@ -263,7 +265,9 @@ def test_of_two_deletions_at_once_the_later_one_goes_on(ready: Command, company:
     assert rows_left(ready, company) == {}
 
 
-def test_what_loads_into_a_company_meanwhile_is_refused(ready: Command, company: Company) -> None:
+def test_a_load_into_a_company_that_is_being_deleted_is_refused(
+    ready: Command, company: Company
+) -> None:
     """Even rows that change nothing, which would leave a mark of the load."""
     refused: list[str] = []
 
@@ -293,7 +297,9 @@ def test_an_unfinished_copy_is_deleted(pair: TwoDatabases) -> None:
     pair.assert_same(company)
 
 
-def test_a_copy_that_begins_again_leaves_no_documents_of_the_one_before(pair: TwoDatabases) -> None:
+def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
+    pair: TwoDatabases,
+) -> None:
     company = stock(pair.source.new_company())
     pair.copied(company)
     there = pair.there(company)
@@ -322,7 +328,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
     pair.assert_same(company)
 
 
-def test_reads_of_a_company_that_services_still_know_are_no_defect(
+def test_reads_of_a_company_that_a_service_still_knows_do_not_fail(
     ready: Command, service_over: Service, company: Company
 ) -> None:
     """Its own row is gone first, and is known for a moment longer."""
@@ -349,7 +355,7 @@ def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
 
 
 @ON_SQLITE
-def test_a_backup_of_before_is_noticed_when_it_is_restored(ready: Command) -> None:
+def test_a_restored_backup_from_before_the_deletion_is_noticed(ready: Command) -> None:
     """The watermarks are beside every database alike."""
     settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
     with Service(lambda *_: ready.url, ready.folder) as service:
@@ -378,7 +384,7 @@ def test_a_backup_of_before_is_noticed_when_it_is_restored(ready: Command) -> No
         ([COMPANY, "--yes", "--database", "sqlite:///none.db"], "there is no database none.db"),
     ],
 )
-def test_what_is_not_to_be_deleted_is_refused_as_a_whole(
+def test_a_deletion_of_an_unknown_company_is_refused_as_a_whole(
     ready: Command, monkeypatch: pytest.MonkeyPatch, arguments: list[str], reason: str
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO())
@@ -389,7 +395,7 @@ def test_what_is_not_to_be_deleted_is_refused_as_a_whole(
 
 
 def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
-    """The status of a deletion on a terminal on which a text is typed, and what it prints."""
+    """The status and the output of a deletion on a terminal with typed input."""
     control, terminal = pty.openpty()
     try:
         with subprocess.Popen(
@@ -410,7 +416,7 @@ def typed(command: Command, text: str, *arguments: str) -> tuple[int, str, str]:
 
 @ON_SQLITE
 def test_a_terminal_asks_for_the_name(ready: Command) -> None:
-    """What is asked proves nothing about the database."""
+    """The question does not depend on the database."""
     status, out, err = typed(ready, "test\n", COMPANY)
     assert (status, out) == (1, "")
     assert f"Delete Test {COMPANY} permanently? Type its name" in err
@@ -422,10 +428,10 @@ def test_a_terminal_asks_for_the_name(ready: Command) -> None:
 
 
 @ON_SQLITE
-def test_a_terminal_asks_for_the_id_of_what_was_interrupted(
+def test_a_terminal_asks_for_the_id_after_an_interrupted_deletion(
     ready: Command, company: Company
 ) -> None:
-    """What is asked proves nothing about the database."""
+    """The question does not depend on the database."""
     with pytest.raises(Stopped):
         delete_here(ready, company.id, stop)
 

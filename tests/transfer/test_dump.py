@@ -1,4 +1,4 @@
-"""`comptoir dump`, and that what it writes loads back equal."""
+"""`comptoir dump`: the files load back as equal records."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ def dumped(folder: Path) -> dict[str, bytes]:
 
 
 def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
-    """What a command shows on a terminal, and what it prints into a pipe beside it."""
+    """The output of a command on a terminal, and into a pipe beside it."""
     terminal, errors = pty.openpty()
     with (
         os.fdopen(terminal, "rb", buffering=0) as shown,
@@ -68,7 +68,7 @@ def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
 
 
 def chunks_of(terminal: IO[bytes]) -> Iterator[bytes]:
-    """What was written to a terminal; Linux ends it by an error, when nobody has it open."""
+    """The output on a terminal; Linux ends it with an error when it is closed."""
     with suppress(OSError):
         while chunk := terminal.read(65_536):
             yield chunk
@@ -90,7 +90,7 @@ def test_a_sample_of_every_entity_type_is_loaded_byte_for_byte(
 
 
 @pytest.mark.parametrize("form", ["ndjson", "csv"])
-def test_every_text_and_number_comes_back(
+def test_every_text_and_number_is_loaded_unchanged(
     ready: Command, load_target: LoadTarget, form: str
 ) -> None:
     amounts = ["0", "0.00001", "-0.1", "9999999999999.99999", "-9999999999999.99999", "1e3"]
@@ -155,8 +155,8 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
     ready.done("dump", "--company", COMPANY, folder, "--format", "csv")
 
 
-def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Path) -> None:
-    """Neither in the file that is being written, nor in those that come behind it."""
+def test_a_dump_does_not_show_later_writes(company: Company, tmp_path: Path) -> None:
+    """Neither in the file that is being written, nor in later ones."""
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     company.load("shippingAgentsExt", {"code": "A"})
 
@@ -195,7 +195,7 @@ def test_what_is_written_meanwhile_does_not_show(company: Company, tmp_path: Pat
 def test_progress_shows_on_a_terminal_and_nowhere_else(
     ready: Command, load_target: LoadTarget
 ) -> None:
-    """On the standard error stream, so that the lines that are printed stay as they are."""
+    """It is on the standard error stream, so the printed lines do not change."""
     load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
     arguments = ("dump", "--company", COMPANY)
     piped = ready.run(*arguments, "piped")
@@ -214,7 +214,7 @@ def test_progress_shows_on_a_terminal_and_nowhere_else(
         (["--company", COMPANY, "out", "--format", "xml"], "'xml'"),
     ],
 )
-def test_what_cannot_be_dumped_is_said_in_one_line(
+def test_a_dump_that_is_not_possible_is_an_error_in_one_line(
     ready: Command, arguments: list[str], reason: str
 ) -> None:
     (ready.folder / "file").touch()

@@ -19,7 +19,7 @@ SEEDS = (3, 4, 7)
 
 FILES = 12
 GIVEN = "2020"
-"""With what every time in a file begins; others are those of the load."""
+"""The first characters of every time in a file; other times are from the load."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def _load_target(fresh: FreshDatabase, folder: Path) -> LoadTarget:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_same_files_leave_the_same(
+def test_the_same_files_give_the_same_records(
     load_targets: tuple[LoadTarget, LoadTarget], seed: int
 ) -> None:
     for file in random_files(seed, FILES):
@@ -55,12 +55,12 @@ def test_the_same_files_leave_the_same(
 
 
 def _told(report: LoadReport) -> str:
-    """What a report tells, but for the ids of records, which each database has made by itself."""
+    """A report without the ids of records, which differ between databases."""
     return re.sub(r"record [-0-9a-f]{36}", "record …", repr(report))
 
 
 def _seen(load_target: LoadTarget) -> tuple[list[tuple[object, ...]], dict[str, list[Row]]]:
-    """The change log and the records, without what each load makes by itself: ids and times."""
+    """The change log and the records, without generated ids and times."""
     changes = load_target.changes()
     created = {each.record: each.number for each in changes if each.verb == "create"}
     log = [_line(each, created[each.record]) for each in changes]

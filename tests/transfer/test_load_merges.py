@@ -1,4 +1,4 @@
-"""What loading does to records: matched and updated or inserted, given columns kept."""
+"""A load matches rows with records, and updates or inserts them."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_computed_values_are_kept_when_given_and_derived_when_not(load_target: L
     assert str(second["lastModifiedDateTime"]) > "2020"
 
 
-def test_what_follows_a_company_sees_the_rows_before_it(load_target: LoadTarget) -> None:
+def test_a_derivation_sees_earlier_rows(load_target: LoadTarget) -> None:
     load_target.load(
         "contactsExt.csv",
         "number,type,displayName,companyNumber\nK1,Company,Acme,\nK2,Person,Ann,K1\n",
@@ -86,7 +86,7 @@ def test_an_update_derives_what_the_file_leaves_out(load_target: LoadTarget) -> 
     assert record["searchName"] == "TWO"
 
 
-def test_numbers_that_the_file_leaves_out_are_the_next_free_ones(load_target: LoadTarget) -> None:
+def test_missing_numbers_are_the_next_free_ones(load_target: LoadTarget) -> None:
     load_target.load("itemAttributesExt.csv", f"id,attributeId,name\n{ID.format(1)},7,Color\n")
     load_target.load(
         "itemAttributesExt.csv", f"id,name\n{ID.format(2)},Size\n{ID.format(3)},Weight\n"
@@ -100,7 +100,7 @@ def test_blank_numbers_are_not_compared(load_target: LoadTarget) -> None:
     assert (reasons(report), report.inserted) == ([], 3)
 
 
-def test_a_rule_that_is_given_in_part_is_completed_from_the_record(load_target: LoadTarget) -> None:
+def test_the_record_completes_an_incomplete_unique_rule(load_target: LoadTarget) -> None:
     load_target.load(
         "itemTranslationsExt.csv",
         "id,itemNo,languageCode,variantCode\n"
@@ -119,14 +119,14 @@ def test_a_rule_that_is_given_in_part_is_completed_from_the_record(load_target: 
     ]
 
 
-def test_a_blank_alone_is_a_value(load_target: LoadTarget) -> None:
+def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
     load_target.load("customersExt.csv", "number,blocked\nC1, \n")
     assert load_target.records("customersExt")[0]["blocked"] == " "
 
 
 @pytest.fixture
 def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is taken for a large one, which is read again for writing."""
+    """Treat every file as a large one, which is read again for writing."""
     monkeypatch.setattr(load, "KEPT_BYTES", -1)
 
 

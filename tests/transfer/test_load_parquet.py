@@ -30,7 +30,7 @@ def write_parquet(path: Path) -> None:
     parquet.write_table(table, path)
 
 
-def test_parquet_reads_alike(load_target: LoadTarget) -> None:
+def test_parquet_gives_the_same_records(load_target: LoadTarget) -> None:
     path = load_target.folder / "customersExt.parquet"
     write_parquet(path)
     report = load_target.load_file(path)
@@ -44,13 +44,13 @@ def test_parquet_reads_alike(load_target: LoadTarget) -> None:
     assert second["lastModifiedDateTime"] == "0001-01-01T00:00:00.000Z"
 
 
-def test_a_parquet_file_that_is_none_is_refused(load_target: LoadTarget) -> None:
+def test_a_file_that_is_not_parquet_is_refused(load_target: LoadTarget) -> None:
     report = load_target.load("customersExt.parquet", "number\nC1\n")
     assert "the file is not Parquet" in reasons(report)[0]
     assert not report.written
 
 
-def test_a_fault_in_parquet_is_told(load_target: LoadTarget, tmp_path: Path) -> None:
+def test_a_fault_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path) -> None:
     path = tmp_path / "customersExt.parquet"
     parquet.write_table(pyarrow.table({"number": ["C1", "C2"], "creditLimit": [1.5, 1e-7]}), path)
     assert reasons(load_target.load_file(path)) == [
@@ -58,7 +58,7 @@ def test_a_fault_in_parquet_is_told(load_target: LoadTarget, tmp_path: Path) -> 
     ]
 
 
-def test_long_texts_do_not_gather_in_memory(load_target: LoadTarget) -> None:
+def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget) -> None:
     """They are read and written some megabytes at a time, however few rows that is."""
     keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(400)]
     texts = [f"{at:04}" * 25_000 for at in range(400)]

@@ -1,4 +1,4 @@
-"""What loading reads alike: text formats, and the harmless differences between files.
+"""Text formats, and differences between files that do not change the records.
 
 Which form a text has, no database sees: one of them will do for all the forms.
 """
@@ -23,7 +23,7 @@ NDJSON = (
 )
 ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
 LONG_TEXTS = 400
-"""So many of a hundred thousand characters are more than what is held of them at a time."""
+"""More texts of 100,000 characters than are in memory at a time."""
 
 ANSWER = (
     '{"@odata.context": "x", "@odata.count": 2, "value": '
@@ -64,7 +64,7 @@ def assert_loaded(load_target: LoadTarget) -> None:
     ],
     ids=["plain", "BOM", "CRLF", "no final newline", "blank lines"],
 )
-def test_every_text_format_reads_alike(
+def test_every_text_format_gives_the_same_records(
     load_target: LoadTarget, name: str, content: str, change: type[bytes]
 ) -> None:
     report = load_target.load(name, change(content.encode()))
@@ -80,7 +80,7 @@ def test_columns_come_in_any_order(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["number"] == "K"
 
 
-def test_a_cell_may_hold_line_ends(load_target: LoadTarget) -> None:
+def test_a_cell_may_contain_line_ends(load_target: LoadTarget) -> None:
     text = "a\r\nb\nc\rd"
     report = load_target.load(
         "customersExt.csv", f'number,displayName\nC1,"{text}"\nC2,\nC3,{"x" * 5000}\n'
@@ -90,7 +90,7 @@ def test_a_cell_may_hold_line_ends(load_target: LoadTarget) -> None:
     assert load_target.records("customersExt")[0]["displayName"] == text
 
 
-def test_a_head_without_rows_is_no_fault(load_target: LoadTarget) -> None:
+def test_a_header_without_rows_is_valid(load_target: LoadTarget) -> None:
     report = load_target.load("customersExt.csv", "number,displayName\n")
     assert (reasons(report), report.rows, report.written) == ([], 0, True)
 
@@ -129,7 +129,7 @@ def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
     ],
     ids=["csv", "ndjson", "json"],
 )
-def test_long_texts_do_not_gather_in_memory(
+def test_memory_does_not_grow_with_long_texts(
     load_target: LoadTarget, suffix: str, head: str, row: str, end: str
 ) -> None:
     """They are read, checked and written some megabytes at a time, however few rows that is."""

@@ -1,4 +1,4 @@
-"""What loading refuses: each fault with its file, line, column and reason, and nothing written.
+"""Faults of files: reported with file, line, column and reason; nothing is written.
 
 What is wrong with the text itself is found before the database is asked: one of them will do.
 """
@@ -79,7 +79,9 @@ CSV_FAULTS = {
 
 @ON_SQLITE
 @pytest.mark.parametrize("fault", CSV_FAULTS)
-def test_a_fault_in_csv_is_told_and_nothing_is_written(load_target: LoadTarget, fault: str) -> None:
+def test_a_fault_in_csv_is_reported_and_nothing_is_written(
+    load_target: LoadTarget, fault: str
+) -> None:
     content, line, reason = CSV_FAULTS[fault]
     report = load_target.load("customersExt.csv", content)
     assert not report.written
@@ -142,7 +144,7 @@ DOCUMENT_FAULTS = {
 
 @ON_SQLITE
 @pytest.mark.parametrize("fault", DOCUMENT_FAULTS)
-def test_a_fault_in_ndjson_is_told_and_nothing_is_written(
+def test_a_fault_in_ndjson_is_reported_and_nothing_is_written(
     load_target: LoadTarget, fault: str
 ) -> None:
     content, line, reason = DOCUMENT_FAULTS[fault]
@@ -172,7 +174,7 @@ def test_a_fault_in_ndjson_is_told_and_nothing_is_written(
         ('[{"number":"C1"}, 17]', "must be a JSON object, not a number"),
     ],
 )
-def test_a_fault_in_json_is_told_and_nothing_is_written(
+def test_a_fault_in_json_is_reported_and_nothing_is_written(
     load_target: LoadTarget, content: str, reason: str
 ) -> None:
     report = load_target.load("customersExt.json", content)
@@ -181,7 +183,7 @@ def test_a_fault_in_json_is_told_and_nothing_is_written(
     assert load_target.records("customersExt") == []
 
 
-def test_every_bad_line_is_counted_and_the_first_are_told(load_target: LoadTarget) -> None:
+def test_every_faulty_line_is_counted_and_the_first_are_reported(load_target: LoadTarget) -> None:
     content = "number,taxLiable\n" + "".join(f"C{at},maybe\n" for at in range(3_000))
     report = load_target.load("customersExt.csv", content)
     assert (report.rows, report.refused, len(report.faults)) == (3_000, 3_000, 20)
@@ -197,7 +199,7 @@ def test_a_stored_unique_value_is_not_taken_from_its_record(load_target: LoadTar
     assert [each["displayName"] for each in load_target.records("customersExt")] == ["One"]
 
 
-def test_a_new_record_needs_what_its_kind_requires(load_target: LoadTarget) -> None:
+def test_a_new_record_needs_the_required_properties(load_target: LoadTarget) -> None:
     assert load_target.load("contactsExt.csv", "number,displayName\nK1,One\n").inserted == 1
     report = load_target.load("contactsExt.csv", "number,city\nK1,Bonn\nK2,Köln\n")
     assert reasons(report) == [
@@ -206,7 +208,7 @@ def test_a_new_record_needs_what_its_kind_requires(load_target: LoadTarget) -> N
     assert load_target.load("contactsExt.csv", "number,city\nK1,Bonn\n").updated == 1
 
 
-def test_what_is_required_is_not_empty(load_target: LoadTarget) -> None:
+def test_a_required_property_must_not_be_empty(load_target: LoadTarget) -> None:
     report = load_target.load("contactsExt.csv", "number,displayName\nK1,One\nK2,\n")
     assert reasons(report) == ["3: displayName: must not be empty. Send a value for it."]
 
@@ -216,7 +218,7 @@ def test_new_records_do_not_share_the_defaults_of_a_unique_rule(load_target: Loa
     assert reasons(report)[0] == f"3: itemNo, attributeName: {REPEATS.format(2)}"
 
 
-def test_keep_good_writes_the_rest(load_target: LoadTarget) -> None:
+def test_keep_good_writes_the_other_rows(load_target: LoadTarget) -> None:
     rows = [f"C{at},{'maybe' if at % 7 == 0 else 'true'}" for at in range(1, 5_001)]
     rows[10] = "C11"
     rows[20] = "C1,true"
@@ -230,7 +232,7 @@ def test_keep_good_writes_the_rest(load_target: LoadTarget) -> None:
     assert not numbers & {"C7", "C11", "C21"}
 
 
-def test_keep_good_does_not_save_a_file_that_breaks_off(load_target: LoadTarget) -> None:
+def test_keep_good_writes_nothing_of_a_truncated_file(load_target: LoadTarget) -> None:
     report = load_target.load("customersExt.csv", 'number\nC1\n"C2\n', keep_good=True)
     assert not report.written
     assert load_target.records("customersExt") == []
@@ -246,7 +248,7 @@ NO_KEYS = {
 
 
 @pytest.mark.parametrize("name", NO_KEYS)
-def test_the_value_that_stands_for_no_key_is_none(load_target: LoadTarget, name: str) -> None:
+def test_the_default_value_is_not_a_key(load_target: LoadTarget, name: str) -> None:
     report = load_target.load(name, NO_KEYS[name])
     assert reasons(report)[-1].endswith(": must not be empty. Send a value for it.")
     assert load_target.records(name.partition(".")[0]) == []
@@ -261,7 +263,7 @@ def test_0_is_a_key_like_any_other_number(load_target: LoadTarget) -> None:
 
 @pytest.mark.parametrize("given_first", [True, False])
 @pytest.mark.parametrize("suffix", ["ndjson", "json"])
-def test_a_number_that_records_take_is_given_by_all_rows_or_none(
+def test_all_rows_or_none_have_a_generated_number(
     load_target: LoadTarget, suffix: str, given_first: bool
 ) -> None:
     rows = [f'{{"id":"{ID.format(1)}","name":"x"}}', '{"attributeId":1,"name":"y"}']
@@ -279,7 +281,7 @@ def test_a_number_that_records_take_is_given_by_all_rows_or_none(
 
 
 @pytest.mark.parametrize("suffix", ["csv", "ndjson"])
-def test_a_text_without_a_limit_is_no_longer_than_a_body(
+def test_a_text_without_a_limit_is_at_most_as_long_as_a_body(
     load_target: LoadTarget, suffix: str
 ) -> None:
     fitting, longer = "A" * (1 << 20), "A" * ((1 << 20) + 4)

@@ -1,4 +1,4 @@
-"""Two databases with a service over each, and companies on their way from one to the other."""
+"""Two databases, each with a service, and copies of companies between them."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -22,15 +22,15 @@ from support.databases import in_database
 from support.service import Service
 
 MADE_ANEW = {"copies", "search_marks", "search_documents"}
-"""The tables that a copy leaves alone."""
+"""The tables that a copy does not change."""
 
 
 class Stopped(Exception):  # noqa: N818 - somebody's wish, not an error
-    """A copy was interrupted."""
+    """Interrupts a copy."""
 
 
 class TwoDatabases:
-    """Where companies are, and where they are copied to."""
+    """The source and the target of copies, each with a service."""
 
     def __init__(self, command: Command, source: Service, target: Service) -> None:
         self.command = command
@@ -57,24 +57,24 @@ class TwoDatabases:
         return self.command.here("copy", "--from", self.urls[0], "--to", self.urls[1], *more)
 
     def copied(self, company: Company, *more: str) -> str:
-        """What the command prints of a company that it is to copy."""
+        """The output of the command for a company, whose copy must succeed."""
         result = self.run("--company", company.id, *more)
         assert (result.status, result.err) == (0, ""), result.err
         return result.out
 
     def fault(self, company: Company, *more: str) -> str:
-        """What the command says of a company that it is not to copy."""
+        """The error of the command for a company, whose copy must fail."""
         return self.run("--company", company.id, *more).fault()
 
     def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
-        """Copy within this process, with somebody who listens."""
+        """Copy within this process, with a progress listener."""
         copy = Copy(MODEL, self._here, self._there, company.stored, listener)
         return self._runner.run(copy.run(anew=anew))
 
     def stopped_at(
         self, company: Company, stage: str, times: int = 1, *, anew: bool = False
     ) -> None:
-        """Interrupt a copy when it has told of a stage so many times."""
+        """Interrupt a copy when it has reported a stage `times` times."""
         told = 0
 
         def stop(what: str, _done: int, _rows: int) -> None:
@@ -89,7 +89,7 @@ class TwoDatabases:
     def during(
         self, company: Company, stage: str, work: Callable[[], object], times: int = 1
     ) -> CopyReport:
-        """Copy, and do something beside it when it tells of a stage, for the first times."""
+        """Copy, and run `work` at the first `times` reports of a stage."""
         left = times
 
         def listen(what: str, _done: int, _rows: int) -> None:
@@ -97,7 +97,7 @@ class TwoDatabases:
             if left and what.startswith(stage):
                 left -= 1
                 with ThreadPoolExecutor(1) as thread:
-                    # another thread, since what is done may run an event loop of its own
+                    # in another thread, since the work may run its own event loop
                     thread.submit(work).result()
 
         report = self.attempt(company, listen)
@@ -105,7 +105,7 @@ class TwoDatabases:
         return report
 
     def overtake(self, company: Company) -> CopyReport:
-        """Copy as another process would."""
+        """Copy by other stores, as another process does."""
 
         async def work() -> CopyReport:
             source, target = [await opened(each.settings) for each in (self.source, self.target)]
@@ -119,13 +119,13 @@ class TwoDatabases:
         return asyncio.run(work())
 
     def there(self, company: Company) -> Company:
-        """The company, spoken to in the target."""
+        """The company in the target."""
         client, admin = self.target.client, self.target.admin
         root = f"{client.root}/companies({company.id})"
         return Company(client.carrier, root, client.token, company.stored, admin)
 
     def copied_so_far(self, company: Company, table: str) -> int:
-        """How many rows of a table of a company are in the target."""
+        """The number of rows of a company in a table of the target."""
 
         async def count() -> int:
             async with open_snapshot(self._there) as snapshot:
@@ -134,20 +134,20 @@ class TwoDatabases:
         return self._runner.run(count())
 
     def is_seen(self, company: Company) -> bool:
-        """Whether the target has a company, as clients see it."""
+        """Whether clients of the target see a company."""
         status = self.there(company).get("contactsExt").status_code
         assert status in (200, 404)
         return status == 200
 
     def assert_same(self, company: Company) -> None:
-        """Every row of the company is the same on both sides, whatever table it is in."""
+        """All rows of the company in all tables are the same on both sides."""
         mine, others = (rows_of(url, company) for url in self.urls)
         for table in mine.keys() - MADE_ANEW:
             assert mine[table] == others[table]
 
 
 def guid(number: int) -> str:
-    """A key for a number; keys are in the order of their numbers."""
+    """A key for a number; the keys are in the order of the numbers."""
     return f"00000000-0000-4000-8000-{number:012x}"
 
 
@@ -156,7 +156,7 @@ async def opened(settings: Settings) -> Store:
 
 
 def rows_of(url: str, company: Company) -> Mapping[str, list[tuple[object, ...]]]:
-    """All rows of a company, by table, as the database itself gives them."""
+    """All rows of a company by table, read by plain SQL."""
 
     def read(connection: Connection) -> Mapping[str, list[tuple[object, ...]]]:
         return {

@@ -37,7 +37,7 @@ from comptoir.plan.read import (
 )
 from comptoir.plan.target import COMPANIES
 from comptoir.store.migration import make_ready
-from comptoir.store.store import KNOWN_SECONDS, Store
+from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.transfer.steps import deletable, delete_companies, is_unfinished
 
 PAGE = 1_000
@@ -207,7 +207,7 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
             number = await store.renew(company_id)
             typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
         # after this time, no service uses the earlier incarnations
-        await asyncio.sleep(KNOWN_SECONDS)
+        await asyncio.sleep(COMPANY_CACHE_SECONDS)
 
 
 async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]:

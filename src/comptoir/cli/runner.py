@@ -68,7 +68,8 @@ async def opened(settings: Settings) -> AsyncIterator[Store]:
     except Refusal as refusal:
         if refusal.error.status != UNAVAILABLE.status or not logged.message:
             raise
-        raise OperatorError(f"{refusal} ({logged.message})") from refusal
+        problem = f"{refusal.problem} ({logged.message})"
+        raise OperatorError(problem, refusal.remedy) from refusal
     finally:
         log.removeHandler(logged)
         log.propagate = True

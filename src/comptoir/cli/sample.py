@@ -82,5 +82,6 @@ async def fill(store: Store, company: Company, size: SampleSize, seed: int = 1) 
             fault = report.faults[0]
             raise OperatorError(
                 f"the sample's {table.entity_set} cannot be loaded: line {fault.line}: "
-                f"{fault.column}: {fault.reason}"
+                f"{fault.column}: {fault.reason}",
+                "Report this defect.",
             )

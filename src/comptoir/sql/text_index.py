@@ -124,7 +124,7 @@ class _Search:
         return select(as_key(self._set, self._tables, documents.c.record)).where(
             documents.c[COMPANY_ID] == named("company"),
             numbers,
-            _holds(sought, documents.c.folded, self._dialect.index.contains),
+            _found_in(sought, documents.c.folded, self._dialect.index.contains),
             documents.c.record.not_in(changed),
         )
 
@@ -142,8 +142,8 @@ class _Search:
             keys = changed.with_only_columns(as_key(self._set, self._tables, record))
             texts = texts.where(records.table.c[COMPANY_ID] == named("company"), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
-        made = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return select(made.c.key).where(_holds(sought, made.c.folded, self._contains))
+        computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
+        return select(computed.c.key).where(_found_in(sought, computed.c.folded, self._contains))
 
     def _mark(self, column: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
@@ -162,14 +162,14 @@ class _Search:
         return cast("ColumnElement[bool]", contains)
 
 
-def _holds(
+def _found_in(
     sought: BoundSearch, text: ColumnElement[str], contains: Contains
 ) -> ColumnElement[bool]:
     if isinstance(sought, ContainsTerm):
         contained = contains(text, sought.term)
         return not_(contained) if sought.negated else contained
     join = and_ if sought.operator == "and" else or_
-    return join(*[_holds(each, text, contains) for each in sought.operands])
+    return join(*[_found_in(each, text, contains) for each in sought.operands])
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ def migrate(
         return asyncio.run(migrate_server(settings, model, report, distribute=distribute))
     if distribute:
         raise OperatorError(
-            f"{shown(settings.database)} is a file and cannot be distributed. Name a database on "
-            "PostgreSQL with Citus."
+            f"{shown(settings.database)} is a file and cannot be distributed",
+            "Name a database on PostgreSQL with Citus.",
         )
     return migrate_file(database_path(settings.database), model)
 
@@ -48,8 +48,8 @@ def check_replica(settings: Settings) -> None:
         return
     if not is_postgres(settings.database):
         raise OperatorError(
-            f"{shown(settings.database)} is a file, which has no replicas. Remove read_database, "
-            "or name a database on PostgreSQL."
+            f"{shown(settings.database)} is a file, which has no replicas",
+            "Remove read_database, or name a database on PostgreSQL.",
         )
     from comptoir.store.postgres.connection import check_url  # noqa: PLC0415 - imports asyncpg
     from comptoir.store.postgres.replica_reads import check_replica as check  # noqa: PLC0415 - imports asyncpg
@@ -58,7 +58,7 @@ def check_replica(settings: Settings) -> None:
     try:
         check_url(settings.read_database)
     except OperatorError as fault:
-        raise OperatorError(f"invalid read_database: {fault}") from fault
+        raise OperatorError(f"invalid read_database: {fault.problem}", fault.remedy) from fault
     asyncio.run(check(settings))
 
 
@@ -90,8 +90,8 @@ async def check_not_older(store: Store, marks: Mapping[Company, Watermark]) -> N
     others = f", and changes of {len(lacking) - 1} more" if len(lacking) > 1 else ""
     raise OperatorError(
         "the database is older than what this service last wrote to it: it lacks change "
-        f"{marks[first].number} of the company {first.id}{others}. Run `comptoir company renew "
-        "--all`, then start again."
+        f"{marks[first].number} of the company {first.id}{others}",
+        "Run `comptoir company renew --all`, then start again.",
     )
 
 

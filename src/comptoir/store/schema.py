@@ -105,7 +105,8 @@ def is_outdated(state: SchemaState, name: str) -> bool:
         return False
     raise OperatorError(
         f"{name} has schema {state.revision}, which is newer than that of this program "
-        f"({known.head}). Upgrade comptoir, or name another database."
+        f"({known.head})",
+        "Upgrade comptoir, or name another database.",
     )
 
 
@@ -114,7 +115,8 @@ def check_state(state: SchemaState, name: str) -> None:
     if is_outdated(state, name):
         raise OperatorError(
             f"{name} has {f'schema {state.revision}' if state.revision else 'no schema'}, "
-            f"and this program needs {revisions().head}. Run `comptoir migrate`."
+            f"and this program needs {revisions().head}",
+            "Run `comptoir migrate`.",
         )
 
 

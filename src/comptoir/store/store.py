@@ -34,7 +34,7 @@ T = TypeVar("T")
 MANY_ROWS = 2_000
 """Rows written to a table after which the planner's statistics of it are refreshed."""
 
-KNOWN_SECONDS = 1.0
+COMPANY_CACHE_SECONDS = 1.0
 """Seconds for which a known company is not looked up again. Removing a company waits as long."""
 
 SLICE_ROWS = 2_000
@@ -46,7 +46,7 @@ SLICE_CHARACTERS = 4_000_000
 Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a long read while its client is connected, and cancels it after that."""
 
-Noted = Callable[[str], None]
+NoteOutcome = Callable[[str], None]
 """Receives the outcome of a read that a replica may answer: once for each outcome of a request."""
 
 NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
@@ -234,8 +234,8 @@ class Store(Reads, ABC):
     async def company(self, company_id: str, *, may_lag: bool = False) -> Company | None:
         """The company with this id, None if it does not exist.
 
-        The result may be `KNOWN_SECONDS` old. With `may_lag` it may be older, because the replica
-        checks the company again, and the primary may be unreachable.
+        The result may be `COMPANY_CACHE_SECONDS` old. With `may_lag` it may be older, because the
+        replica checks the company again, and the primary may be unreachable.
         """
         cached = self._companies.get(company_id)
         now = monotonic()
@@ -246,7 +246,7 @@ class Store(Reads, ABC):
             self.forget(company_id)
             return None
         company = Company(company_id, str(rows[0][0]))
-        self._companies[company_id] = (company, now + KNOWN_SECONDS)
+        self._companies[company_id] = (company, now + COMPANY_CACHE_SECONDS)
         return company
 
     def forget(self, company_id: str) -> None:
@@ -269,8 +269,8 @@ class Store(Reads, ABC):
     async def renew(self, company_id: str) -> int:
         """Give a company another incarnation; returns the number of its last change.
 
-        Other processes may know the previous incarnation for `KNOWN_SECONDS`, but write nothing by
-        it. Raises `Refusal` (404) if the company does not exist.
+        Other processes may know the previous incarnation for `COMPANY_CACHE_SECONDS`, but write
+        nothing by it. Raises `Refusal` (404) if the company does not exist.
         """
         incarnation = secrets.token_hex(4)
 

@@ -21,7 +21,8 @@ def is_postgres(url: str) -> bool:
     if url.startswith(SQLITE) and url != SQLITE:
         return False
     raise OperatorError(
-        f"invalid database {quoted(shown(url))}. Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME."
+        f"invalid database {quoted(shown(url))}",
+        f"Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME.",
     )
 
 

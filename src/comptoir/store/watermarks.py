@@ -127,12 +127,12 @@ class WatermarkFile:
             return {}
         except OSError as fault:
             raise OperatorError(
-                f"cannot read {self.path}: {fault.strerror}. Make it readable for the service."
+                f"cannot read {self.path}: {fault.strerror}", "Make it readable for the service."
             ) from fault
         try:
             stored = _decode(content)
         except msgspec.MsgspecError as fault:
-            raise OperatorError(f"{self.path} is damaged: {fault}. Remove it.") from fault
+            raise OperatorError(f"{self.path} is damaged: {fault}", "Remove it.") from fault
         return {
             Company(company_id, incarnation): mark
             for company_id, incarnations in stored.items()

@@ -19,7 +19,7 @@ from comptoir.edm.types import Stored
 from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.store.store import (
-    KNOWN_SECONDS,
+    COMPANY_CACHE_SECONDS,
     MANY_ROWS,
     SLICE_CHARACTERS,
     SLICE_ROWS,
@@ -161,7 +161,7 @@ class Copy:
             if not self._report.was_complete:
                 await self._step(self._mark, reopens=True)
                 # services still know the company, and must not serve it between two states
-                await asyncio.sleep(KNOWN_SECONDS)
+                await asyncio.sleep(COMPANY_CACHE_SECONDS)
             return not self._report.was_complete
         if found.mark is not None and not anew:
             self._move(found.mark.number)

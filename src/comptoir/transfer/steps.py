@@ -16,7 +16,7 @@ from comptoir.errors import OperatorError
 from comptoir.plan.read import Row
 from comptoir.sql.company_rows import TableStatements
 from comptoir.sql.prepared import Steps
-from comptoir.store.store import KNOWN_SECONDS, Store
+from comptoir.store.store import COMPANY_CACHE_SECONDS, Store
 from comptoir.store.unit import UnitOfWork
 from comptoir.transfer import Progress
 from comptoir.transfer.snapshot import CopyMark, open_snapshot
@@ -157,7 +157,7 @@ async def delete_companies(store: Store, company_ids: Sequence[str], progress: P
             held = await snapshot.mark(company_id)
         await run_step(store, CopyStep(company_id, held, mark, reopens=True))
     # services still know the companies, and must not read some of their rows
-    await asyncio.sleep(KNOWN_SECONDS)
+    await asyncio.sleep(COMPANY_CACHE_SECONDS)
     for company_id in company_ids:
         await drop_rows(store, company_id, mark, progress)
     # all marks stay until the end, so that the same command resumes

@@ -61,9 +61,10 @@ def check_url(url: str) -> None:
     problem = _malformed(url)
     if problem:
         raise OperatorError(
-            f"the URL of the database is malformed: {problem}. Write "
+            f"the URL of the database is malformed: {problem}",
+            "Write "
             f"{POSTGRES[0]}USER:PASSWORD@HOST:PORT/NAME, with @ : / ? # and % in the password as "
-            "%40 %3A %2F %3F %23 and %25."
+            "%40 %3A %2F %3F %23 and %25.",
         )
 
 
@@ -116,18 +117,19 @@ async def check_server(
     )
     if version < minimum:
         raise OperatorError(
-            f"{shown(url)} is PostgreSQL {version}; {minimum} or later is needed. Upgrade the "
-            "server, or name another one."
+            f"{shown(url)} is PostgreSQL {version}; {minimum} or later is needed",
+            "Upgrade the server, or name another one.",
         )
     if encoding != ENCODING:
         raise OperatorError(
-            f"{shown(url)} has the encoding {encoding}, not {ENCODING}. Create another database "
-            f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0."
+            f"{shown(url)} has the encoding {encoding}, not {ENCODING}",
+            "Create another database "
+            f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0.",
         )
     if writes and is_standby:
         raise OperatorError(
-            f"{shown(url)} is a standby, which accepts no writes. Name the primary, or all hosts "
-            "with target_session_attrs=primary."
+            f"{shown(url)} is a standby, which accepts no writes",
+            "Name the primary, or all hosts with target_session_attrs=primary.",
         )
 
 

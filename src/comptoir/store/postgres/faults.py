@@ -230,7 +230,8 @@ def operator_error_of(url: str, fault: Fault) -> OperatorError:
     """One line for an operator whose database cannot be used; `UnreachableError` if temporary."""
     meaning = _meaning(fault)
     error = UnreachableError if meaning.temporary else OperatorError
-    return error(f"cannot use the database {shown(url)}: {driver_message(fault)}. {meaning.advice}")
+    problem = f"cannot use the database {shown(url)}: {driver_message(fault)}"
+    return error(problem, meaning.advice)
 
 
 def is_of_request(fault: Fault) -> bool:

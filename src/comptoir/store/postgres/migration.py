@@ -113,7 +113,8 @@ async def migrate_server(
             await asyncio.sleep(PAUSE_SECONDS)
     raise OperatorError(
         f"cannot upgrade {shown(url)}: other transactions hold locks that the migration needs"
-        f"{oldest}. End these transactions, or wait for them."
+        f"{oldest}",
+        "End these transactions, or wait for them.",
     )
 
 
@@ -155,7 +156,7 @@ async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]
         if isinstance(cause, FAULTS):
             raise operator_error_of(url, cause) from cause
         raise OperatorError(
-            f"cannot use the database {shown(url)}: {fault.orig}. Check the log of the server."
+            f"cannot use the database {shown(url)}: {fault.orig}", "Check the log of the server."
         ) from fault
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault
@@ -313,13 +314,14 @@ def check_cluster(cluster: Cluster | None, name: str) -> None:
     """Raise `OperatorError`, which calls the database `name`, if Citus is missing or too old."""
     if cluster is None:
         raise OperatorError(
-            f"{name} lacks the extension citus. Install Citus on every node, and have an "
-            "administrator run CREATE EXTENSION citus first, in this database on every node."
+            f"{name} lacks the extension citus",
+            "Install Citus on every node, and have an "
+            "administrator run CREATE EXTENSION citus first, in this database on every node.",
         )
     if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
         raise OperatorError(
-            f"{name} has Citus {cluster.version}; {MINIMUM_CITUS} or later is needed. Upgrade it "
-            "on every node, then run ALTER EXTENSION citus UPDATE."
+            f"{name} has Citus {cluster.version}; {MINIMUM_CITUS} or later is needed",
+            "Upgrade it on every node, then run ALTER EXTENSION citus UPDATE.",
         )
 
 
@@ -334,14 +336,16 @@ def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str
         if not placement.by_company or placement.group != group:
             raise OperatorError(
                 f"the table {table} of {name} is not distributed by {COMPANY_ID} and colocated "
-                f"with {FIRST}. Run SELECT undistribute_table('\"{table}\"') first."
+                f"with {FIRST}",
+                f"Run SELECT undistribute_table('\"{table}\"') first.",
             )
     missing = [table for table in tables if table not in cluster.placements]
     for index, table in cluster.unique_across:
         if table in missing:
             raise OperatorError(
                 f"the unique index {index} on the table {table} of {name} lacks {COMPANY_ID}, so "
-                f"Citus cannot enforce it. Drop it, or put {COMPANY_ID} first."
+                "Citus cannot enforce it",
+                f"Drop it, or put {COMPANY_ID} first.",
             )
     statements: list[str] = []
     if not cluster.is_distributed:

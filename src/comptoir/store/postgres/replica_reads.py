@@ -35,7 +35,7 @@ from comptoir.store.postgres.faults import (
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.session import run_query
-from comptoir.store.store import Noted, NoteSearch, Patience, Reads
+from comptoir.store.store import NoteOutcome, NoteSearch, Patience, Reads
 from comptoir.store.urls import shown
 
 REACH_SECONDS = 1.0
@@ -89,8 +89,8 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     await check_server(connection, url, writes=False)
     if not await connection.fetchval("SELECT pg_is_in_recovery()"):
         raise OperatorError(
-            f"{shown(url)} is not a standby, so it does not follow the database. Name a standby "
-            "that does, by streaming replication, or leave read_database out."
+            f"{shown(url)} is not a standby, so it does not follow the database",
+            "Name a standby that does, by streaming replication, or leave read_database out.",
         )
     system = await system_of(connection)
     if primary is None or system == primary:
@@ -98,12 +98,13 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     if system.database != primary.database:
         raise OperatorError(
             f"{shown(url)} is the database {system.database}, not {primary.database} as on the "
-            "primary. Correct the name in the URL."
+            "primary",
+            "Correct the name in the URL.",
         )
     if None not in (system.identifier, primary.identifier):
         raise OperatorError(
-            f"{shown(url)} is a standby of a server other than the database's. Name a standby of "
-            "that server."
+            f"{shown(url)} is a standby of a server other than the database's",
+            "Name a standby of that server.",
         )
 
 
@@ -305,12 +306,12 @@ class FallbackReader:
     """
 
     def __init__(
-        self, replica: ReplicaReader, primary: Reader, confirm: Confirm, noted: Noted
+        self, replica: ReplicaReader, primary: Reader, confirm: Confirm, note_outcome: NoteOutcome
     ) -> None:
         self._replica = replica
         self._primary = primary
         self._confirm = confirm
-        self._noted = noted
+        self._note_outcome = note_outcome
         self._uses_replica = True
         self._has_served = False
         self.scheduler = primary.scheduler
@@ -361,13 +362,13 @@ class FallbackReader:
 
     async def _leave_replica(self, fault: Unserved) -> None:
         self._uses_replica = False
-        self._noted(fault.outcome)
+        self._note_outcome(fault.outcome)
         await self._confirm()
 
     def _note_served(self) -> None:
         if not self._has_served:
             self._has_served = True
-            self._noted(SERVED)
+            self._note_outcome(SERVED)
 
 
 class ReplicaReads(Reads):

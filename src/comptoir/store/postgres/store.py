@@ -38,7 +38,7 @@ from comptoir.store.postgres.replica_reads import (
 from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.schema import SchemaState, check_state
-from comptoir.store.store import Noted, Reads, Renewed, SnapshotConnection, Store
+from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store
 from comptoir.store.urls import shown
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
@@ -77,13 +77,13 @@ class PostgresStore(Store):
     Connections are opened when they are needed, so the server may start after the service.
     """
 
-    def __init__(self, settings: Settings, model: Model, noted: Noted) -> None:
+    def __init__(self, settings: Settings, model: Model, note_outcome: NoteOutcome) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         checked = _CheckedConnect(
             settings.database, partial(connecting, command_seconds=COMMAND_SECONDS)
         )
-        self._noted = noted
+        self._note_outcome = note_outcome
         self._name = shown(settings.database)
         self._known_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
@@ -117,7 +117,9 @@ class PostgresStore(Store):
             return self
         primary = self._pool_reader
         replica = ReplicaReader(self._replica, primary, company, seen)
-        reader = FallbackReader(replica, primary, partial(self._confirm, company), self._noted)
+        reader = FallbackReader(
+            replica, primary, partial(self._confirm, company), self._note_outcome
+        )
         return ReplicaReads(self._statements, reader, self._indexing.note_search)
 
     @override

@@ -51,7 +51,8 @@ class Scans:
     """Runs long reads on a few threads with their own connections, limited in number and time."""
 
     def __init__(self, connections: list[Connection], *, most_waiting: int, seconds: float) -> None:
-        self._idle = connections
+        self._connections = connections
+        self._idle = connections.copy()
         self._free = asyncio.Semaphore(len(connections))
         self._most_waiting = most_waiting
         self._waiting = 0
@@ -98,7 +99,8 @@ class Scans:
     async def stop(self) -> None:
         """Wait for the current reads, then close the connections."""
         await asyncio.to_thread(self._threads.shutdown)
-        for connection in self._idle:
+        # a cancelled read may not have given its connection back yet
+        for connection in self._connections:
             connection.close()
 
 
