@@ -132,7 +132,7 @@ def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Pat
     ) -> JsonSchema:
         description, types = success
         response: JsonSchema = {"description": description, "content": content(types)}
-        operation = {
+        operation: dict[str, object] = {
             "tags": ["service"],
             "operationId": f"{id_prefix}{name}",
             "summary": summary,
