@@ -15,7 +15,7 @@ from comptoir.sql.tables import COMPANY_ID, Tables
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A unique rule, whose values another row may have; `columns` are theirs in a row."""
+    """A unique rule that a row to write may violate; `columns` are those of its values."""
 
     columns: tuple[int, ...]
 
@@ -55,7 +55,7 @@ class TableStatements:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The statements that drop a company's rows of a table, some at a time."""
+    """The statements that drop a company's rows of a table in portions."""
 
     first: Prepared
     """The keys of the first rows, and the texts of documents: company, limit."""
@@ -91,25 +91,25 @@ class CompanyRowStatements:
         """Drop a company's own row: id."""
 
         of_company = copies.c[COMPANY_ID] == named("company")
-        mark = select(*_others(copies)).where(of_company)
-        self.mark = self._prepare(mark, "company")
+        progress = select(*_others(copies)).where(of_company)
+        self.progress = self._prepare(progress, "company")
         """The progress of a copy, as a row of `copies`: company."""
 
-        self.lock_mark = self._prepare(mark.with_for_update(), "company")
-        """The same, and lock the row: company."""
+        self.lock_progress = self._prepare(progress.with_for_update(), "company")
+        """The progress of a copy; locks its row: company."""
 
-        self.add_mark = self._add(copies)
-        """Begin a copy: company, mark."""
+        self.add_progress = self._add(copies)
+        """Begin a copy: company, progress."""
 
         moved = {column.name: named(f"set_{column.name}") for column in _others(copies)}
-        self.move_mark = self._prepare(
+        self.move_progress = self._prepare(
             update(copies).where(of_company).values(moved),
             "company",
             *(f"set_{name}" for name in moved),
         )
-        """Store the progress of a copy: company, mark."""
+        """Store the progress of a copy: company, progress."""
 
-        self.drop_mark = self._prepare(delete(copies).where(of_company), "company")
+        self.drop_progress = self._prepare(delete(copies).where(of_company), "company")
         """End a copy: company."""
 
     @cached_property
@@ -128,7 +128,7 @@ class CompanyRowStatements:
     def removals(self) -> Mapping[str, Removal]:
         """All tables with a company's rows, except its own row, in the order of their removal."""
         tables = self._tables
-        # a set's mark goes after its documents: without the mark, their numbers are reused
+        # the index's progress goes after the documents: without it, their numbers are reused
         index = (tables.search_documents, tables.search_marks)
         apart = (tables.companies, tables.copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]

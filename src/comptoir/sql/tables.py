@@ -215,7 +215,7 @@ def _copies(metadata: MetaData) -> Table:
 
 
 def _search_marks(metadata: MetaData) -> Table:
-    """For each searched set, the change up to which its documents are complete.
+    """The progress of the text index of each set: the change up to which it is complete.
 
     `layout` is a digest of how their texts are built, `scope` the range of their numbers.
     """

@@ -1,7 +1,7 @@
 """The unit of work: reads and changes records of one company within a transaction.
 
-Its operations are generators: they yield statements and receive the rows. A session drives them on
-a connection, so they are written once for every database.
+Its operations are generators: they yield statements and receive the rows. The writer of each
+database runs them on its connection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 class UnitOfWork:
-    """All or nothing of one request, within a transaction that may have several such units."""
+    """The reads and changes of one request, stored all or none.
+
+    A transaction may have several units of work.
+    """
 
     __slots__ = ("_savepoint", "company_id", "identity_map", "ledger", "statements")
 
