@@ -19,7 +19,7 @@ from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
-from comptoir.response.response import Header, Response
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.store.store import Patience, Reads, Store
 
 T = TypeVar("T")
@@ -139,7 +139,7 @@ class Context(msgspec.Struct):
 
     def headers(self) -> list[Header]:
         """The headers of a response with records."""
-        return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
+        return [(b"content-type", self.records.media_type), ODATA_VERSION]
 
     async def row(self, computed: Computed = ()) -> Row | None:
         """The record that the path names, with the computed values after its properties.
@@ -193,23 +193,7 @@ COUNT_OPTIONS = frozenset(
 )
 """The query options of a count, which depends on `$apply`, `$filter` and `$search` alone."""
 
-COLLECTION_OPTIONS = frozenset(
-    {
-        "$apply",
-        "$compute",
-        "$count",
-        "$deltatoken",
-        "$expand",
-        "$filter",
-        "$format",
-        "$orderby",
-        "$search",
-        "$select",
-        "$skip",
-        "$skiptoken",
-        "$top",
-    }
-)
+COLLECTION_OPTIONS = COUNT_OPTIONS | {"$compute", "$count", "$deltatoken", "$format", "$skiptoken"}
 """The query options of a collection: all that the service supports."""
 
 REFERENCE_OPTIONS = COLLECTION_OPTIONS - {"$apply", "$compute", "$expand", "$select"}

@@ -6,7 +6,6 @@ from email.utils import format_datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir.auth import Scope, require
 from comptoir.edm.times import instant
 from comptoir.errors import (
     BAD_REQUEST,
@@ -35,7 +34,7 @@ from comptoir.request.repeatability import (
     repeatability,
 )
 from comptoir.response.records import opaque_tag
-from comptoir.response.response import Header, Response
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.context import RECORD_OPTIONS, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
 from comptoir.store.store import Store
@@ -52,7 +51,6 @@ _DIGESTED = (b"if-match", b"if-none-match")
 
 _TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
-_VERSION: Header = (b"odata-version", b"4.0")
 
 
 class Writes:
@@ -80,7 +78,6 @@ class Writes:
 
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
         """
-        require(context.request.principal, Scope.RECORDS_WRITE)
         options, method = context.options, context.request.method
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
@@ -103,11 +100,11 @@ class Writes:
         token = (_TOKEN, opaque_tag(written.company, written.number).encode())
         extra = [token] if plan.repeat is None else [token, _ACCEPTED]
         if isinstance(plan, DeletePlan):
-            return Response(204, [_VERSION, *extra])
+            return Response(204, [ODATA_VERSION, *extra])
         records, company, row = context.records, written.company, written.row
         sent = preferences(context.request.headers)
         minimal = sent.returns == MINIMAL
-        headers = [_VERSION] if minimal else context.headers()
+        headers = [ODATA_VERSION] if minimal else context.headers()
         headers.append((b"etag", records.tag(company, row).encode()))
         headers += extra
         if sent.returns is not None:
