@@ -292,3 +292,20 @@ def test_the_replica_serves_reads_through_pgbouncer(pair: Pair, served: Served) 
     assert [each.text for each in found] == ["51"] * 20
     assert len(page(read).value) == 51
     assert outcomes(service) == {"replica": 21}
+
+
+def test_a_connection_to_the_replica_is_used_again_in_transactions(
+    pair: Pair, served: Served
+) -> None:
+    """After a search, which is a transaction itself, and after a client that disconnects."""
+    replicated = ReplicatedService.on(pair, served, statement_cache=0, database_connections=1)
+    company = replicated.company
+    assert names(company.get("shippingAgentsExt", "$search=old", READ_ONLY)) == ["old"]
+    assert replicated.name(READ_ONLY) == "old"
+    reading = company.build("GET", replicated.path, headers=READ_ONLY)
+
+    for turns in range(60):
+        replicated.service.abandon(reading, turns)
+        assert replicated.name(READ_ONLY) == "old"
+
+    assert set(outcomes(replicated.service)) == {"replica"}
