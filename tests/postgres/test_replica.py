@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from comptoir.sql.prepared import Query
+from comptoir.store.postgres.reader import SlowReads
 from postgres.conftest import Served
 from postgres.replication import Pair, ReplicatedService
 from support.batches import Entry, replies, send_documents
@@ -309,3 +311,20 @@ def test_a_connection_to_the_replica_is_used_again_in_transactions(
         assert replicated.name(READ_ONLY) == "old"
 
     assert set(outcomes(replicated.service)) == {"replica"}
+
+
+def test_reads_of_the_replica_are_timed(
+    replicated: ReplicatedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise slow statements could use all its connections at once."""
+    timed: list[str] = []
+
+    def record(_: SlowReads, query: Query, seconds: float) -> None:
+        assert seconds > 0
+        timed.append(query.text)
+
+    monkeypatch.setattr(SlowReads, "record", record)
+
+    assert names(replicated.company.get("shippingAgentsExt", headers=READ_ONLY)) == ["old"]
+    assert outcomes(replicated.service) == {"replica": 1}
+    assert len(timed) == 1

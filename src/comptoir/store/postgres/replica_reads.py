@@ -269,7 +269,12 @@ class ReplicaReader(Reader):
     @override
     async def _run(self, query: Query, seconds: float | None) -> list[Row]:
         async with self._connection() as connection:
-            return await run_query(connection, query, seconds)
+            began = monotonic()
+            try:
+                return await run_query(connection, query, seconds)
+            finally:
+                if seconds is not None:
+                    self._slow.record(query, monotonic() - began)
 
     @override
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
