@@ -35,7 +35,7 @@ from comptoir.store.postgres.faults import (
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.session import run_query
-from comptoir.store.store import NoteOutcome, NoteSearch, Patience, Reads
+from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
 from comptoir.store.urls import shown
 
 REACH_SECONDS = 1.0
@@ -324,19 +324,19 @@ class FallbackReader:
         """All rows of a statement that uses a key."""
         return await self._read(lambda reader: reader.lookup(query))
 
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._read(lambda reader: reader.rows(query, patience))
+        return await self._read(lambda reader: reader.rows(query, while_connected))
 
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that may be slow."""
-        return await self._read(lambda reader: reader.long_rows(query, patience))
+        return await self._read(lambda reader: reader.long_rows(query, while_connected))
 
-    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the primary continues where the replica stops."""
         if self._uses_replica:
             try:
-                async with aclosing(self._replica.page(plan, patience)) as slices:
+                async with aclosing(self._replica.page(plan, while_connected)) as slices:
                     async for rows in slices:
                         self._note_served()
                         plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
@@ -345,7 +345,7 @@ class FallbackReader:
                 return
             except Unserved as fault:
                 await self._leave_replica(fault)
-        async with aclosing(self._primary.page(plan, patience)) as slices:
+        async with aclosing(self._primary.page(plan, while_connected)) as slices:
             async for rows in slices:
                 yield rows
 
