@@ -65,7 +65,7 @@ def request_of(company: Company, part: Part) -> Request:
     async def read_body() -> bytes:
         return content
 
-    async def patience(rows: Awaitable[list[Row]]) -> list[Row]:
+    async def while_connected(rows: Awaitable[list[Row]]) -> list[Row]:
         return await rows
 
     headers = {"content-type": "application/json", **part.headers}
@@ -77,5 +77,5 @@ def request_of(company: Company, part: Part) -> Request:
         headers={name.lower().encode(): value.encode() for name, value in headers.items()},
         principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
         read_body=read_body,
-        patience=patience,
+        while_connected=while_connected,
     )

@@ -57,7 +57,7 @@ class Collections:
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         plan = bind_count(binding, options, bounds)
         self._views.of_page(context, plan.pipeline)
-        count = await context.reads.count(plan, context.request.patience)
+        count = await context.reads.count(plan, context.request.while_connected)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
         return Response(200, headers, b"%d" % count)
 
@@ -93,8 +93,8 @@ class Collections:
             delta = await self._deltas.begin(context, page)
         count = None
         if page.count is not None:
-            count = await context.reads.count(page.count, request.patience)
-        blocks = blocks_of(context.reads.page(page.plan, request.patience), expander)
+            count = await context.reads.count(page.count, request.while_connected)
+        blocks = blocks_of(context.reads.page(page.plan, request.while_connected), expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
         if wished is not NO_PREFERENCES:

@@ -20,7 +20,7 @@ from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
 from comptoir.response.response import ODATA_VERSION, Header, Response
-from comptoir.store.store import Patience, Reads, Store
+from comptoir.store.store import Reads, Store, WhileConnected
 
 T = TypeVar("T")
 
@@ -31,8 +31,8 @@ class Request(msgspec.Struct):
     """A request to the API.
 
     `path` and `query` are percent-encoded, and the path lacks the base path. `read_body` reads the
-    body up to its limit. `patience` gives up a long read when the client disconnects. `access` is
-    None without its headers.
+    body up to its limit. `while_connected` cancels a long read when the client disconnects.
+    `access` is None without its headers.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Request(msgspec.Struct):
     headers: Headers
     principal: Principal
     read_body: Callable[[], Awaitable[bytes]]
-    patience: Patience
+    while_connected: WhileConnected
     access: Access | None = None
 
 
@@ -151,7 +151,7 @@ class Context(msgspec.Struct):
         if computed or isinstance(address, RecordPath):
             return await self._committed(RecordPath(self.target, self.company).lookup(computed))
         plan = RecordPlan(self.entity_set, self.company, address)
-        row = await self.reads.record(plan, self.request.patience)
+        row = await self.reads.record(plan)
         if row is None:
             raise record_not_found(self.entity_set, address)
         return row
@@ -175,7 +175,7 @@ class Context(msgspec.Struct):
         try:
             plan = next(lookup)
             while True:
-                pages = self.reads.page(plan, self.request.patience)
+                pages = self.reads.page(plan, self.request.while_connected)
                 plan = lookup.send([row async for rows in pages for row in rows])
         except StopIteration as end:
             found: T = end.value

@@ -76,7 +76,7 @@ class Deltas:
             delta.since,
             until,
             limit + 1,
-            request.patience,
+            request.while_connected,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
         writer = ChangesWriter(rows, self._base_url, context.company, context.records)
@@ -127,7 +127,7 @@ class Deltas:
             return {}
         bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
         wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
-        slices = context.reads.page(wanted, context.request.patience)
+        slices = context.reads.page(wanted, context.request.while_connected)
         return {context.records.key(row): row async for rows in slices for row in rows}
 
 

@@ -178,7 +178,9 @@ class RelatedExpander:
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.result == "count"):
             plan = RelatedPlan(expansion.navigation, expansion.page.plan, values, 0)
-            counts = await self._context.reads.related_counts(plan, self._context.request.patience)
+            counts = await self._context.reads.related_counts(
+                plan, self._context.request.while_connected
+            )
         related: Mapping[Stored, _Related] = {}
         if values and nested.result != "count":
             related = await self._related(records.form, expansion, nested, values)
@@ -208,7 +210,7 @@ class RelatedExpander:
         plan = RelatedPlan(
             expansion.navigation, expansion.page.plan, values, wanted if is_last else wanted + 1
         )
-        rows = await self._context.reads.related(plan, self._context.request.patience)
+        rows = await self._context.reads.related(plan, self._context.request.while_connected)
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
@@ -293,7 +295,7 @@ class CompanyExpander:
             if nested.counted or nested.result == "count":
                 page = expansion.page.plan
                 plan = CountPlan(page.pipeline, Bounds(company), page.values)
-                count = await context.reads.count(plan, context.request.patience)
+                count = await context.reads.count(plan, context.request.while_connected)
                 fields.append(self._records.count(count))
             if nested.result != "count":
                 link, records = await self._list(context, expansion, nested, max(room // left, 1))
@@ -321,7 +323,7 @@ class CompanyExpander:
         address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
         writer = PageWriter(records, base_url, context.company, page, address, query)
-        blocks = blocks_of(context.reads.page(page.plan, context.request.patience), expander)
+        blocks = blocks_of(context.reads.page(page.plan, context.request.while_connected), expander)
         written: list[bytes] = []
         size = 0
         async with aclosing(blocks):
