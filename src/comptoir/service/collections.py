@@ -42,7 +42,9 @@ class Collections:
     async def references(self, context: Context) -> Response:
         """A page of the addresses of the records that the query options select."""
         allow_options(context.options, REFERENCE_OPTIONS, "references")
-        records = record_writer(context.entity_set, context.records.form, ADDRESS)
+        records = record_writer(
+            self._runtime.base_url, context.entity_set, context.records.form, ADDRESS
+        )
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
@@ -101,13 +103,11 @@ class Collections:
             applied = wished.applied(page_size=page_size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
-        base_url = self._runtime.base_url
         writer = PageWriter(
             rows,
-            base_url,
             context.company,
             page,
-            f"{base_url}{request.path}",
+            f"{self._runtime.base_url}{request.path}",
             request.query,
             None if delta is None else delta.since,
             "" if delta is None else self._deltas.token(context, page, delta),

@@ -103,9 +103,11 @@ class Runtime:
 
 
 @lru_cache(1_000)
-def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> RecordWriter:
+def record_writer(
+    base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+) -> RecordWriter:
     """The writer of a set's records in a format and a shape."""
-    return RecordWriter(entity_set, form, shape)
+    return RecordWriter(base_url, entity_set, form, shape)
 
 
 class Context(msgspec.Struct):

@@ -79,7 +79,7 @@ class Deltas:
             request.while_connected,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
-        writer = ChangesWriter(rows, self._base_url, context.company, context.records)
+        writer = ChangesWriter(rows, context.company, context.records)
         body = [writer.head(None), *_written(writer, entries)]
         if len(changes) > limit:
             rest = Delta(changes[limit - 1].number, until, delta.issued)

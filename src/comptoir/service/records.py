@@ -5,7 +5,7 @@ from comptoir.plan.pages import computed_now
 from comptoir.plan.read import Bounds, Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS
-from comptoir.response.records import property_body, reference_body
+from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import FORMAT_OPTIONS, RECORD_OPTIONS, Context, Runtime, allow_options
@@ -16,7 +16,6 @@ class Records:
     """The verbs that read a record."""
 
     def __init__(self, runtime: Runtime, collections: Collections) -> None:
-        self._base_url = runtime.base_url
         self._collections = collections
         self._views = Views(runtime)
 
@@ -27,7 +26,7 @@ class Records:
         found = await _found(context)
         if isinstance(found, Response):
             return found
-        body = context.records.record(self._base_url, context.company, found)
+        body = context.records.record(context.company, found)
         return _response(context, found, context.headers(), body)
 
     async def _viewed(self, context: Context) -> Response:
@@ -39,7 +38,7 @@ class Records:
         if isinstance(found, Response):
             return found
         extras = () if view.expander is None else (await view.expander.extras([found]))[0]
-        body = view.records.record(self._base_url, context.company, found, extras)
+        body = view.records.record(context.company, found, extras)
         return _response(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Response:
@@ -59,8 +58,8 @@ class Records:
         row = await context.row()
         if row is None:
             return _nothing()
-        link = context.records.link(self._base_url, context.company, row)
-        return Response(200, context.headers(), reference_body(self._base_url, link))
+        body = context.records.reference(context.company, row)
+        return Response(200, context.headers(), body)
 
     async def property(self, context: Context) -> Response:
         """One property of the record (OData JSON Format 4.01, section 11)."""
@@ -78,12 +77,11 @@ class Records:
             return found
         if declared is None:
             raise LookupError(f"{resource} without a property")
-        stored = found[context.entity_set.type.column_of[declared.name]]
         if raw:
+            stored = found[context.entity_set.type.column_of[declared.name]]
             headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
             return _response(context, found, headers, declared.type.to_text(stored).encode())
-        link = context.records.link(self._base_url, context.company, found)
-        body = property_body(self._base_url, link, declared, stored, context.records.form)
+        body = context.records.property(context.company, found, declared)
         return _response(context, found, context.headers(), body)
 
 
@@ -93,7 +91,7 @@ async def _found(context: Context, computed: Computed = ()) -> Row | Response:
     row = await context.row(computed)
     if row is None:
         return _nothing()
-    if known is not None and known.hold(context.records.opaque(context.company, row)):
+    if known is not None and known.hold(opaque_tag(context.company, row[0])):
         headers: list[Header] = [ODATA_VERSION, _etag(context, row)]
         return Response(304, headers, is_revalidated=_is_covered(context))
     return row
@@ -115,4 +113,4 @@ def _is_covered(context: Context) -> bool:
 
 
 def _etag(context: Context, row: Row) -> Header:
-    return (b"etag", context.records.tag(context.company, row).encode())
+    return (b"etag", entity_tag(context.company, row[0]).encode())

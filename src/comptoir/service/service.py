@@ -109,7 +109,7 @@ class Service:
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
             form = response_format(request.headers, options.format)
-        writer = record_writer(target.entity_set, form)
+        writer = record_writer(self._runtime.base_url, target.entity_set, form)
         if not target.entity_set.per_company and not target.steps:
             company = None
         reads = self._runtime.reads(request.method, access, company)

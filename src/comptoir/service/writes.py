@@ -33,7 +33,7 @@ from comptoir.request.repeatability import (
     rejected,
     repeatability,
 )
-from comptoir.response.records import opaque_tag
+from comptoir.response.records import entity_tag, opaque_tag
 from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.context import RECORD_OPTIONS, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
@@ -59,7 +59,6 @@ class Writes:
     def __init__(self, runtime: Runtime) -> None:
         self._store = runtime.store
         self._views = Views(runtime)
-        self._base_url = runtime.base_url
         self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Callable[[Context], Awaitable[WritePlan]]] = {
             "POST": self._create,
@@ -105,20 +104,20 @@ class Writes:
         sent = preferences(context.request.headers)
         minimal = sent.returns == MINIMAL
         headers = [ODATA_VERSION] if minimal else context.headers()
-        headers.append((b"etag", records.tag(company, row).encode()))
+        headers.append((b"etag", entity_tag(company, row[0]).encode()))
         headers += extra
         if sent.returns is not None:
             headers.append((b"preference-applied", sent.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
         if creates or minimal or plan.key is None:
-            link = records.link(self._base_url, company, row).encode()
+            link = records.link(company, row).encode()
             if creates:
                 headers.append((b"location", link))
             if minimal or plan.key is None:
                 headers.append((b"odata-entityid", link))
         if minimal:
             return Response(204, headers)
-        body = records.record(self._base_url, company, row)
+        body = records.record(company, row)
         return Response(201 if creates else 200, headers, body)
 
     async def _create(self, context: Context) -> WritePlan:
@@ -312,7 +311,7 @@ class AtomicGroup:
         self._planned.append((context, plan))
         if plan.key is None:
             return None
-        return context.records.link_to("", plan.company, plan.key)
+        return context.records.path(plan.company, plan.key)
 
     def _check_repeat(self, repeat: Repeat | None) -> None:
         """Raise `Refusal` (400) unless the whole group can be repeated."""
