@@ -1,8 +1,8 @@
 """The text index: searches to SQL, and the statements that bring the index up to date.
 
-A search is exact over the folded texts of the records, whatever the index contains. The
-progress of a set's index is a change number. The database searches the records that have not changed
-since then by their documents, which are texts with an index, and other records by their own texts.
+A search is exact over the folded texts of the records, whatever the index contains. The progress of
+a set's index is a change number. The database searches records that have not changed since then by
+their documents, which are texts with an index, and the other records by their own texts.
 """
 
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def logged_set(entity_set: EntitySet) -> str:
 
 
 def layout(entity_set: EntitySet, dialect: Dialect) -> str:
-    """A digest of how the texts of a set's documents are built; when it changes, they are rebuilt."""
+    """A digest of how a set's documents are built; when it changes, they are built again."""
     source = "\n".join([dialect.index.folding, *entity_set.type.searched])
     return blake2b(source.encode(), digest_size=16).hexdigest()
 

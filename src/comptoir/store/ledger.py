@@ -102,7 +102,7 @@ class Ledger:
         self._watermarks = watermarks
         self._changes: list[tuple[Stored, ...]] = []
         self.is_ahead = False
-        """Whether the time of the company's last change was ahead of the clock at a later change."""
+        """Whether the company's last time was ahead of the clock when a change was made."""
 
     @property
     def company(self) -> Company:

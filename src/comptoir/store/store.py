@@ -332,9 +332,9 @@ class Store(Reads, ABC):
     async def transact(self, company_id: str, work: Work[T]) -> T:
         """Run one unit of work of a long operation, in a transaction of its own.
 
-        Returns after the commit and a pause in which other processes can write. Raises what the unit
-        raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the unit
-        is stored and `CancelledError` raised.
+        Returns after the commit and a pause in which other processes can write. Raises what the
+        unit raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the
+        unit is stored and `CancelledError` raised.
         """
         began = monotonic()
         result = await self._writer.submit(company_id, work, alone=True)

@@ -131,9 +131,9 @@ class Writer(ABC):
 class Condition:
     """The condition of a store's writes, for health checks and metrics; any thread may update it.
 
-    `folder` is that of the database, None if another process writes its files. `stored_at` is the time of
-    the last commit with changes, `full_at` that of the last transaction that failed because the
-    disk was full, both in epoch seconds; 0 for never.
+    `folder` is that of the database, None if another process writes its files. `stored_at` is the
+    time of the last commit with changes, `full_at` that of the last transaction that failed because
+    the disk was full, both in epoch seconds; 0 for never.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
