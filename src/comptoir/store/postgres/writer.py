@@ -8,6 +8,7 @@ during COMMIT, the change log shows on another connection whether the transactio
 import asyncio
 import random
 from collections import deque
+from contextlib import suppress
 
 import asyncpg
 from typing_extensions import override
@@ -237,17 +238,14 @@ class Transactions:
 
     async def _resolve(self, doubt: _InDoubt) -> None:
         """Return if a transaction was committed; raises `Refusal` if not, or if it is unknown."""
-        is_known = False
-        last = doubt.ledger.last
-        if last is not None:
-            try:
-                if await self._is_logged(doubt.ledger.company_id, last):
-                    doubt.ledger.acknowledge()
+        ledger, is_lost_change = doubt.ledger, False
+        if ledger.last is not None:
+            with suppress(Refusal, *FAULTS):
+                if await self._is_logged(ledger.company_id, ledger.last):
+                    ledger.acknowledge()
                     return
-                is_known = True
-            except (Refusal, *FAULTS):
-                pass
-        if is_known:
+                is_lost_change = True
+        if is_lost_change:
             raise Refusal(
                 DATABASE_UNREACHABLE,
                 "The connection to the database was lost, and nothing was changed",
