@@ -49,7 +49,7 @@ def index_some(entity_set: EntitySet, unit: UnitOfWork) -> Steps[int]:
     rows = yield index.progress.query(company_id, indexed.name)
     if not rows:
         (free,) = yield index.free_scope.query(company_id)
-        yield index.add_progress.query(company_id, indexed.name, indexed.layout, *free)
+        yield index.add_progress.query(company_id, indexed.name, indexed.layout, 0, *free)
         rows = [(indexed.layout, 0, *free)]
     layout, number, scope = rows[0]
     since = int(number) if layout == indexed.layout else 0
