@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.aliases import parse_aliases, resolve, resolve_key
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
-from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import walk
 from comptoir.request.path import KeyPart, parse_path
 from support.effort import examples
+from support.printing import print_expression
 from support.syntax import refusal_of
 
 
