@@ -131,6 +131,14 @@ def test_a_fault_in_an_alias_has_the_alias_and_the_column() -> None:
     )
 
 
+def test_the_nodes_of_an_alias_are_where_it_is_used() -> None:
+    aliases = parse_aliases([("p", "f(a, b) eq 1"), ("q", "not @p")])
+    node = resolve(parse_expression("c eq d and @q"), aliases)
+    used = [each for each, _ in walk(node) if each.position == 11]
+    assert len(used) == 6
+    assert {each.position for each, _ in walk(node)} == {0, 2, 5, 7, 11}
+
+
 def key(text: str) -> tuple[KeyPart, ...]:
     parts = parse_path(text)[0].key
     assert parts is not None
