@@ -1,4 +1,4 @@
-"""Prints syntax trees as canonical texts, which the parsers read as the same trees."""
+"""Prints syntax trees as canonical texts, which parse to the same trees."""
 
 import re
 from collections.abc import Iterable

@@ -104,20 +104,20 @@ _FORMATS = (
 )
 
 
-_NO_INSERTING = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
-_NO_WRITING = (
-    *_NO_INSERTING,
+_NOT_INSERTABLE = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
+_NOT_WRITABLE = (
+    *_NOT_INSERTABLE,
     Annotation("Capabilities.UpdateRestrictions", Record({"Updatable": False})),
     Annotation("Capabilities.DeleteRestrictions", Record({"Deletable": False})),
 )
 
 
-def described(text: str) -> Annotations:
+def description_annotations(text: str) -> Annotations:
     """The description of an element, if it has one."""
     return (Annotation("Core.Description", text),) if text else ()
 
 
-def of_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     """What clients can do with a set at its address."""
     found: list[Annotation] = []
     if entity_set.read_only:
@@ -126,38 +126,38 @@ def of_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
         _capability(
             "ReadRestrictions", {"Readable": True, **_permissions(capabilities.read_scope)}
         ),
-        *_writing(entity_set, capabilities),
-        *_querying(entity_set, capabilities),
+        *_write_restrictions(entity_set, capabilities),
+        *_query_capabilities(entity_set, capabilities),
     ]
     return tuple(found)
 
 
-def of_addressed_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     """The annotations of a set that the service root contains."""
     if entity_set.read_only:
-        return of_set(entity_set, capabilities)
+        return set_annotations(entity_set, capabilities)
     # an ETag is not computed from properties, so the collection of these is empty
     tags = Annotation("Core.OptimisticConcurrency", ())
-    return (tags, *of_set(entity_set, capabilities))
+    return (tags, *set_annotations(entity_set, capabilities))
 
 
-def of_set_elsewhere(where: str) -> Annotations:
+def unreadable_set_annotations(where: str) -> Annotations:
     """The annotations of a set that is declared for references only; `where` is its address."""
     unreachable = Member("Capabilities.NavigationType", "None")
     return (
-        *described(where),
+        *description_annotations(where),
         _capability("ReadRestrictions", {"Readable": False}),
         _capability("NavigationRestrictions", {"Navigability": unreachable}),
-        *_NO_WRITING,
+        *_NOT_WRITABLE,
     )
 
 
-def of_navigation(navigation: NavigationProperty) -> Annotations:
+def navigation_annotations(navigation: NavigationProperty) -> Annotations:
     """Related records are created in their own set."""
-    return _NO_INSERTING if navigation.collection else ()
+    return _NOT_INSERTABLE if navigation.collection else ()
 
 
-def of_container(capabilities: Capabilities) -> Annotations:
+def container_annotations(capabilities: Capabilities) -> Annotations:
     """The capabilities of the service as a whole."""
     batch: Mapping[str, Value] = {
         "Supported": True,
@@ -178,7 +178,9 @@ def of_container(capabilities: Capabilities) -> Annotations:
         "Authorization.Http",
     )
     return (
-        *described("Business records. The entity sets of a company are under companies({id})."),
+        *description_annotations(
+            "Business records. The entity sets of a company are under companies({id})."
+        ),
         Annotation("Core.ODataVersions", "4.0"),
         Annotation("Authorization.Authorizations", (token,)),
         Annotation("Authorization.SecuritySchemes", (Record({"Authorization": _SCHEME}),)),
@@ -218,10 +220,10 @@ def _paths(names: Iterable[str]) -> tuple[PropertyPath, ...]:
     return tuple(PropertyPath(name) for name in names)
 
 
-def _writing(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type = entity_set.type
     if entity_set.read_only:
-        return _NO_WRITING
+        return _NOT_WRITABLE
     permissions = _permissions(capabilities.write_scope)
     insert: dict[str, Value] = {"Insertable": True}
     required = _paths(each.name for each in entity_type.properties if each.required)
@@ -239,7 +241,7 @@ def _writing(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     )
 
 
-def _querying(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type, filter_only = entity_set.type, entity_set.filter_only
     hidden = entity_type.secrets
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
@@ -275,11 +277,11 @@ def _querying(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
         Annotation("Capabilities.ComputeSupported", True),
         Annotation("Capabilities.IndexableByKey", True),
         _capability("ChangeTracking", tracking),
-        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set, capabilities))),
+        Annotation("Aggregation.ApplySupported", Record(_aggregation(entity_set, capabilities))),
     )
 
 
-def _aggregating(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
+def _aggregation(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
     entity_type = entity_set.type
     declared = [entity_type.by_name[name] for name in entity_type.queried]
     groupable = [each.name for each in declared if not each.is_unlimited]

@@ -28,7 +28,7 @@ class Statements:
     @cached_property
     def writes(self) -> WriteStatements:
         """Statements that write records."""
-        return WriteStatements(self._model, self.tables, self._dialect)
+        return WriteStatements(self.tables, self._dialect)
 
     @cached_property
     def index(self) -> TextIndexStatements:

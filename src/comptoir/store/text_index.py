@@ -49,7 +49,7 @@ def index_some(entity_set: EntitySet, unit: UnitOfWork) -> Steps[int]:
     rows = yield marks.mark.query(company_id, indexed.name)
     if not rows:
         (free,) = yield marks.free_scope.query(company_id)
-        yield marks.add_mark.query(company_id, indexed.name, indexed.layout, *free)
+        yield marks.add_mark.query(company_id, indexed.name, indexed.layout, 0, *free)
         rows = [(indexed.layout, 0, *free)]
     layout, number, scope = rows[0]
     since = int(number) if layout == indexed.layout else 0

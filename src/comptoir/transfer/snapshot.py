@@ -73,11 +73,6 @@ class Snapshot:
         return self._connection.stream(whole.rest.query(company_id, *after))
 
     async def count(self, table: str, company_id: str) -> int:
-        """The number of rows of a company."""
-        rows = await self._connection.fetch(self._copying.tables[table].count.query(company_id))
-        return int(rows[0][0])
-
-    async def left(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
         query = self._copying.removals[table].count.query(company_id)
         return int((await self._connection.fetch(query))[0][0])

@@ -168,7 +168,7 @@ async def delete_companies(store: Store, company_ids: Sequence[str], progress: P
 async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
     """Drop all rows of a company whose own row is gone; `mark` reserves its id."""
     async with open_snapshot(store) as snapshot:
-        totals = {each: await snapshot.left(each, company_id) for each in snapshot.removals}
+        totals = {each: await snapshot.count(each, company_id) for each in snapshot.removals}
     for table, total in totals.items():
         done = 0
         step = CopyStep(company_id, mark, mark, empties=table)

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from unicodedata import unidata_version
 
 import asyncpg
@@ -24,7 +23,7 @@ from sqlalchemy.pool import NullPool
 from comptoir.config import Settings
 from comptoir.edm.model import Model
 from comptoir.errors import OperatorError
-from comptoir.sql.dialects.postgresql.routines import routine_statements
+from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.sql.tables import COMPANY_ID, build_tables
 from comptoir.store.postgres import connection as driver
 from comptoir.store.postgres.faults import FAULTS, driver_message, operator_error_of
@@ -197,8 +196,9 @@ class _Migration:
         from comptoir.store.revisions import upgrade  # noqa: PLC0415 - imports Alembic
 
         state = upgrade(connection, self.model, self._name)
-        if state.revision == revisions().head:
-            _install_routines(connection, state)
+        head = revisions().head
+        if state.revision == head:
+            _install_routines(connection, state, routines_digest(head))
             self._index_texts(connection)
         if cluster is not None and (self.distribute or cluster.is_distributed):
             self._distribute(connection, tables)
@@ -243,11 +243,10 @@ def _limit(connection: Connection, name: str, seconds: float) -> None:
     connection.execute(select(func.set_config(name, f"{seconds * 1000:.0f}ms", True)))
 
 
-def _install_routines(connection: Connection, state: SchemaState) -> None:
-    statements = routine_statements()
-    digest = sha256("\n".join(statements).encode()).hexdigest()
+def _install_routines(connection: Connection, state: SchemaState, digest: str) -> None:
+    """Install the routines unless the database already has those with the digest."""
     if state.routines != digest:
-        for statement in statements:
+        for statement in routine_statements():
             connection.exec_driver_sql(statement)
         if state.unicode not in (None, unidata_version):
             # texts are folded by other rules now, so all documents must be indexed again

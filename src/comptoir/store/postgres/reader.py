@@ -21,7 +21,7 @@ from comptoir.store.postgres.connection import Connection, Pool
 from comptoir.store.postgres.faults import FAULTS, Fault, is_lost, refusal_of
 from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.refusals import too_many_reads, too_slow
-from comptoir.store.store import SLICE_CHARACTERS, Patience
+from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
 FETCHED = 8 * SLICE
 """Records of a page that one statement reads."""
@@ -118,26 +118,26 @@ class Reader:
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few.
 
         Raises `Refusal`: 429 if too many slow reads wait, 503 after the reader's seconds. If the
         caller is cancelled, so is the read.
         """
         if self._slow.has(query):
-            return await self.long_rows(query, patience)
+            return await self.long_rows(query, while_connected)
         work = asyncio.ensure_future(self.lookup(query, self.seconds))
         try:
             await asyncio.wait((work,), timeout=SLOW_SECONDS)
-            return work.result() if work.done() else await patience(work)
+            return work.result() if work.done() else await while_connected(work)
         finally:
             if not work.done():
                 await cancel_and_wait(work)
 
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that may be slow; raises as `rows` does."""
         async with self._slow.permit():
-            return await patience(self.lookup(query, self.seconds))
+            return await while_connected(self.lookup(query, self.seconds))
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
         """Run a unit that only reads to its end."""
@@ -147,7 +147,7 @@ class Reader:
         except FAULTS as fault:
             raise self._refusal(fault) from fault
 
-    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices, between which the reader yields to the event loop."""
         is_slow, fetched = plan.pipeline.searches, FETCHED
         while plan.limit > 0:
@@ -158,9 +158,9 @@ class Reader:
                 continue
             try:
                 if is_slow:
-                    rows, is_last = await self._portion(query, patience)
+                    rows, is_last = await self._portion(query, while_connected)
                 else:
-                    rows = await self.rows(query, patience)
+                    rows = await self.rows(query, while_connected)
                     is_last = len(rows) < part.limit
             except Refusal as refusal:
                 if is_slow or refusal.error is not INVALID_URL or part.limit <= SLICE:
@@ -190,7 +190,9 @@ class Reader:
             if seconds is not None:
                 self._slow.record(query, monotonic() - began)
 
-    async def _portion(self, query: Query, patience: Patience) -> tuple[list[Row], bool]:
+    async def _portion(
+        self, query: Query, while_connected: WhileConnected
+    ) -> tuple[list[Row], bool]:
         """The first rows of a slow statement, and whether they are all rows."""
         is_whole = False
 
@@ -210,7 +212,7 @@ class Reader:
             return rows
 
         async with self._slow.permit():
-            return await patience(run()), is_whole
+            return await while_connected(run()), is_whole
 
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
         return self._pool.acquired()

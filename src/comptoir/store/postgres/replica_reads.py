@@ -14,7 +14,6 @@ from time import monotonic
 from typing import TypeVar
 
 import asyncpg
-from asyncpg.transaction import Transaction
 from typing_extensions import override
 
 from comptoir.config import Settings
@@ -34,8 +33,8 @@ from comptoir.store.postgres.faults import (
     operator_error_of,
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
-from comptoir.store.postgres.session import run_query
-from comptoir.store.store import NoteOutcome, NoteSearch, Patience, Reads
+from comptoir.store.postgres.session import roll_back, run_query
+from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
 from comptoir.store.urls import shown
 
 REACH_SECONDS = 1.0
@@ -146,6 +145,8 @@ class Replica:
             most_waiting=settings.queued_scans,
         )
         self._settings = settings
+        # PgBouncer may run each transaction on another server
+        self._uses_transactions = not settings.statement_cache
         self._position = position
         self._primary = primary
         self._problem = ""
@@ -163,20 +164,18 @@ class Replica:
         except Refusal as refusal:
             # all of them are in use
             raise Unserved(FAILED) from refusal
-        # PgBouncer may run each transaction on another server
-        transaction = (
-            None if self._settings.statement_cache else connection.transaction(readonly=True)
-        )
         try:
-            await self._check_position(connection, transaction, company, seen)
-            yield connection
+            try:
+                await self._check_position(connection, company, seen)
+                yield connection
+            finally:
+                if self._uses_transactions:
+                    await roll_back(connection)
         except FAULTS as fault:
             if is_lost(fault):
                 self.pool.drop(connection)
             raise
         finally:
-            if transaction is not None:
-                await _roll_back(connection, transaction)
             self.pool.release(connection)
 
     def exception_of(self, fault: Fault) -> Unserved:
@@ -211,19 +210,13 @@ class Replica:
             self._problem = ""
             _log.warning("the replica can be used again")
 
-    async def _check_position(
-        self,
-        connection: Connection,
-        transaction: Transaction | None,
-        company: Company,
-        seen: int,
-    ) -> None:
+    async def _check_position(self, connection: Connection, company: Company, seen: int) -> None:
         """Raise `Unserved` unless the connection shows the company's change `seen`."""
         query = self._position.query(company.id)
         try:
             async with asyncio.timeout(REACH_SECONDS):
-                if transaction is not None:
-                    await transaction.start()
+                if self._uses_transactions:
+                    await connection.execute("BEGIN READ ONLY")
                 rows = await run_query(connection, query)
         except TimeoutError as fault:
             self.pool.drop(connection)
@@ -261,14 +254,6 @@ class Replica:
         return connection
 
 
-async def _roll_back(connection: Connection, transaction: Transaction) -> None:
-    try:
-        if not connection.is_closed() and connection.is_in_transaction():
-            await transaction.rollback()
-    except FAULTS:
-        connection.terminate()
-
-
 class ReplicaReader(Reader):
     """Reads a company on the replica, in its state after the change `seen`, or later.
 
@@ -284,7 +269,12 @@ class ReplicaReader(Reader):
     @override
     async def _run(self, query: Query, seconds: float | None) -> list[Row]:
         async with self._connection() as connection:
-            return await run_query(connection, query, seconds)
+            began = monotonic()
+            try:
+                return await run_query(connection, query, seconds)
+            finally:
+                if seconds is not None:
+                    self._slow.record(query, monotonic() - began)
 
     @override
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
@@ -324,19 +314,19 @@ class FallbackReader:
         """All rows of a statement that uses a key."""
         return await self._read(lambda reader: reader.lookup(query))
 
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few."""
-        return await self._read(lambda reader: reader.rows(query, patience))
+        return await self._read(lambda reader: reader.rows(query, while_connected))
 
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that may be slow."""
-        return await self._read(lambda reader: reader.long_rows(query, patience))
+        return await self._read(lambda reader: reader.long_rows(query, while_connected))
 
-    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices; the primary continues where the replica stops."""
         if self._uses_replica:
             try:
-                async with aclosing(self._replica.page(plan, patience)) as slices:
+                async with aclosing(self._replica.page(plan, while_connected)) as slices:
                     async for rows in slices:
                         self._note_served()
                         plan = plan.part(plan.keyset_after(rows[-1]), plan.limit - len(rows), 0)
@@ -345,7 +335,7 @@ class FallbackReader:
                 return
             except Unserved as fault:
                 await self._leave_replica(fault)
-        async with aclosing(self._primary.page(plan, patience)) as slices:
+        async with aclosing(self._primary.page(plan, while_connected)) as slices:
             async for rows in slices:
                 yield rows
 

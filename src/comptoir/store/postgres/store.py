@@ -21,7 +21,7 @@ from comptoir.store.postgres.connection import (
     CLOSING_SECONDS,
     Connection,
     Pool,
-    check_database,
+    check_ready,
     connect,
 )
 from comptoir.store.postgres.faults import FAULTS, refusal_of
@@ -80,9 +80,7 @@ class PostgresStore(Store):
     def __init__(self, settings: Settings, model: Model, note_outcome: NoteOutcome) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
-        checked = _CheckedConnect(
-            settings.database, partial(connecting, command_seconds=COMMAND_SECONDS)
-        )
+        checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._note_outcome = note_outcome
         self._name = shown(settings.database)
         self._known_system: System | None = None
@@ -169,28 +167,37 @@ class PostgresStore(Store):
 
 
 class _CheckedConnect:
-    """Opens connections, and checks server and schema until that has succeeded once."""
+    """Opens connections after a check of server and schema has succeeded once.
 
-    def __init__(self, url: str, connect: Callable[[], Awaitable[Connection]]) -> None:
-        self._url = url
+    Callers at the same time wait for the same check, so its failure is logged once.
+    """
+
+    def __init__(self, settings: Settings, connect: Callable[[], Awaitable[Connection]]) -> None:
+        self._settings = settings
         self._connect = connect
         self._is_checked = False
+        self._checking: asyncio.Task[None] | None = None
 
     async def __call__(self) -> Connection:
         """Open a connection; raises `FAULTS`, and `Refusal` (503) if the check fails."""
-        connection = await self._connect()
-        if self._is_checked:
-            return connection
-        is_ready = False
+        if not self._is_checked:
+            if self._checking is None:
+                self._checking = asyncio.create_task(self._check())
+                # asyncio reports an exception that nobody retrieves, as after a cancelled request
+                self._checking.add_done_callback(lambda task: task.cancelled() or task.exception())
+            await asyncio.shield(self._checking)
+        return await self._connect()
+
+    async def _check(self) -> None:
         try:
-            await check_database(connection, self._url, _log.warning)
-            is_ready = self._is_checked = True
+            await check_ready(self._settings, _log.warning)
+            self._is_checked = True
         except OperatorError as fault:
+            if isinstance(fault.__cause__, FAULTS):
+                raise refusal_of(fault.__cause__) from fault
             raise _not_ready(fault) from fault
         finally:
-            if not is_ready:
-                connection.terminate()
-        return connection
+            self._checking = None
 
 
 class Statistics:
