@@ -299,6 +299,11 @@ class Protocol(HttpToolsProtocol):
                 self._start_deadline()
         elif self._deadline is not None:
             self._cancel_deadline()
+            # uvicorn starts the timer only at the end of a response, which this request outlasted
+            if self.cycle.response_complete:
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
     def _is_incomplete(self) -> bool:
         if self._in_body or self._overhead_bytes:
@@ -376,7 +381,10 @@ class Protocol(HttpToolsProtocol):
             )
             if len(self.url) + fields > limit:
                 raise refusals.head_too_large(limit)
-        check_head(self.parser.get_http_version(), self.headers)
+        version = self.parser.get_http_version()
+        check_head(version, self.headers)
+        # a client of HTTP/1.0 does not expect an interim response (RFC 9110, 10.1.1)
+        self.expect_100_continue &= version != "1.0"
         if not self.url.startswith(b"/") or b"#" in self.url:
             self.url = origin_form(self.parser.get_method(), self.url)
         super().on_headers_complete()
