@@ -57,8 +57,11 @@ class Collections:
         allow_options(options, COUNT_OPTIONS, "a count")
         bounds = await self._bounds(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        if options.apply is None:
+            self._views.view(context)
         plan = bind_count(binding, options, bounds)
-        self._views.page(context, plan.pipeline)
+        if options.apply is not None:
+            self._views.page(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.while_connected)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
         return Response(200, headers, b"%d" % count)
