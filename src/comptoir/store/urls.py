@@ -21,12 +21,12 @@ def is_postgres(url: str) -> bool:
     if url.startswith(SQLITE) and url != SQLITE:
         return False
     raise OperatorError(
-        f"invalid database {quoted(shown(url))}",
+        f"invalid database {quoted(redacted(url))}",
         f"Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME.",
     )
 
 
-def shown(url: str) -> str:
+def redacted(url: str) -> str:
     """A URL for messages: with `***` for passwords, even if it is malformed."""
     if url.startswith(SQLITE):
         return url

@@ -56,7 +56,7 @@ class Watermarks:
 
     def __init__(self) -> None:
         self._known: dict[Company, Watermark] = {}
-        self._moved: set[Company] = set()
+        self._unsaved: set[Company] = set()
 
     def number(self, company: Company) -> int:
         """The number of the last change known to be acknowledged, or 0."""
@@ -66,33 +66,33 @@ class Watermarks:
     def acknowledge(self, company: Company, number: int, at: str) -> None:
         """Record a committed change that is about to be acknowledged."""
         self._known[company] = Watermark(number, at)
-        self._moved.add(company)
+        self._unsaved.add(company)
 
-    def learn(self, marks: Mapping[Company, Watermark]) -> None:
+    def learn(self, watermarks: Mapping[Company, Watermark]) -> None:
         """Raise the watermarks to those of other processes."""
-        for company, mark in marks.items():
-            if mark.number > self.number(company):
-                self._known[company] = mark
+        for company, watermark in watermarks.items():
+            if watermark.number > self.number(company):
+                self._known[company] = watermark
 
     @property
     def known(self) -> Mapping[Company, Watermark]:
         """All watermarks."""
         return self._known.copy()
 
-    def take(self) -> Mapping[Company, Watermark]:
+    def take_unsaved(self) -> Mapping[Company, Watermark]:
         """The watermarks that have moved since the last call."""
-        taken: dict[Company, Watermark] = {}
-        while self._moved:
-            company = self._moved.pop()
+        unsaved: dict[Company, Watermark] = {}
+        while self._unsaved:
+            company = self._unsaved.pop()
             # read it after the removal: a change in between adds it again
-            mark = self._known.get(company)
-            if mark is not None:
-                taken[company] = mark
-        return taken
+            watermark = self._known.get(company)
+            if watermark is not None:
+                unsaved[company] = watermark
+        return unsaved
 
     def put_back(self, companies: Iterable[Company]) -> None:
-        """Return watermarks that could not be saved to the next `take`."""
-        self._moved.update(companies)
+        """Return watermarks that could not be saved to the next `take_unsaved`."""
+        self._unsaved.update(companies)
 
 
 _Stored = dict[str, dict[str, Watermark]]
@@ -100,7 +100,7 @@ _decode = msgspec.json.Decoder(_Stored).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-async def with_file(work: Callable[[], T]) -> T:
+async def retry_while_locked(work: Callable[[], T]) -> T:
     """Work with the file in a thread; retry for a second while another process locks it.
 
     Raises `OSError` if the file cannot be used.
@@ -134,13 +134,13 @@ class WatermarkFile:
         except msgspec.MsgspecError as fault:
             raise OperatorError(f"{self.path} is damaged: {fault}", "Remove it.") from fault
         return {
-            Company(company_id, incarnation): mark
+            Company(company_id, incarnation): watermark
             for company_id, incarnations in stored.items()
-            for incarnation, mark in incarnations.items()
+            for incarnation, watermark in incarnations.items()
         }
 
     def merge(
-        self, marks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
+        self, watermarks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
     ) -> Mapping[Company, Watermark]:
         """Raise the watermarks in the file, and return the higher ones of both.
 
@@ -153,9 +153,9 @@ class WatermarkFile:
                 stored = self.read()
             merged = dict(stored or known)
             merged |= {
-                company: mark
-                for company, mark in marks.items()
-                if company not in merged or mark.number > merged[company].number
+                company: watermark
+                for company, watermark in watermarks.items()
+                if company not in merged or watermark.number > merged[company].number
             }
             if merged != stored:
                 self._replace(merged)
@@ -170,10 +170,10 @@ class WatermarkFile:
         finally:
             os.close(descriptor)
 
-    def _replace(self, marks: Mapping[Company, Watermark]) -> None:
+    def _replace(self, watermarks: Mapping[Company, Watermark]) -> None:
         stored: _Stored = {}
-        for company, mark in marks.items():
-            stored.setdefault(company.id, {})[company.incarnation] = mark
+        for company, watermark in watermarks.items():
+            stored.setdefault(company.id, {})[company.incarnation] = watermark
         draft = self.path.with_suffix(".draft")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -183,7 +183,7 @@ class WatermarkFile:
         draft.replace(self.path)
 
 
-class WatermarkKeeper:
+class WatermarkSaver:
     """Saves the watermarks of a process to the file, in threads."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
@@ -196,7 +196,7 @@ class WatermarkKeeper:
         """Read the file, and save watermarks from now on."""
         with suppress(OperatorError):
             self._watermarks.learn(self._file.read())
-        self._task = asyncio.create_task(self._keep())
+        self._task = asyncio.create_task(self._save_regularly())
 
     async def stop(self) -> None:
         """Save for the last time."""
@@ -205,24 +205,24 @@ class WatermarkKeeper:
             await asyncio.wait((self._task,))
         await self._save()
 
-    async def _keep(self) -> None:
+    async def _save_regularly(self) -> None:
         while True:
             await asyncio.sleep(SAVE_SECONDS)
             await self._save()
 
     async def _save(self) -> None:
-        marks = self._watermarks.take()
-        if not marks:
+        watermarks = self._watermarks.take_unsaved()
+        if not watermarks:
             return
-        merge = partial(self._file.merge, marks, self._watermarks.known)
+        merge = partial(self._file.merge, watermarks, self._watermarks.known)
         try:
-            self._watermarks.learn(await with_file(merge))
+            self._watermarks.learn(await retry_while_locked(merge))
         except asyncio.CancelledError:
             # `stop` saves them again, whether the thread has saved them or not
-            self._watermarks.put_back(marks)
+            self._watermarks.put_back(watermarks)
             raise
         except OSError as fault:
-            self._watermarks.put_back(marks)
+            self._watermarks.put_back(watermarks)
             # a lock of another process needs no warning
             if not isinstance(fault, BlockingIOError):
                 self._warn(fault)

@@ -23,7 +23,7 @@ from comptoir.config import Settings
 from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
-from comptoir.store.urls import POSTGRES, shown
+from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -117,18 +117,18 @@ async def check_server(
     )
     if version < minimum:
         raise OperatorError(
-            f"{shown(url)} is PostgreSQL {version}; {minimum} or later is needed",
+            f"{redacted(url)} is PostgreSQL {version}; {minimum} or later is needed",
             "Upgrade the server, or name another one.",
         )
     if encoding != ENCODING:
         raise OperatorError(
-            f"{shown(url)} has the encoding {encoding}, not {ENCODING}",
+            f"{redacted(url)} has the encoding {encoding}, not {ENCODING}",
             "Create another database "
             f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0.",
         )
     if writes and is_standby:
         raise OperatorError(
-            f"{shown(url)} is a standby, which accepts no writes",
+            f"{redacted(url)} is a standby, which accepts no writes",
             "Name the primary, or all hosts with target_session_attrs=primary.",
         )
 
@@ -145,10 +145,10 @@ async def check_database(connection: Connection, url: str, report: Report) -> No
         revision = await connection.fetchval("SELECT version_num FROM alembic_version")
     rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
     state = SchemaState.of(revision, {str(name): str(value) for name, value in rows})
-    check_state(state, shown(url))
+    check_state(state, redacted(url))
     if state.revision == revisions().head and state.unicode != unidata_version:
         report(
-            f"{shown(url)} converts the case of texts by Unicode {state.unicode}, and this program "
+            f"{redacted(url)} converts the case of texts by Unicode {state.unicode}, and this program "
             f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
         )
 

@@ -24,7 +24,7 @@ from comptoir.errors import (
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 _log = logging.getLogger(__name__)
 
@@ -220,7 +220,7 @@ def refusal_of(fault: Fault) -> Refusal:
     # the driver's message about data of the wrong type has the value
     said = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
-    _log.error("a statement failed: %s", f"{said} ({state})" if state else said)
+    _log.error("database error: %s", f"{said} ({state})" if state else said)
     meaning = _meaning(fault)
     headers = {"Retry-After": str(meaning.seconds)}
     return Refusal(meaning.error, meaning.problem, meaning.remedy, headers=headers)
@@ -230,11 +230,11 @@ def operator_error_of(url: str, fault: Fault) -> OperatorError:
     """One line for an operator whose database cannot be used; `UnreachableError` if temporary."""
     meaning = _meaning(fault)
     error = UnreachableError if meaning.temporary else OperatorError
-    problem = f"cannot use the database {shown(url)}: {driver_message(fault)}"
+    problem = f"cannot use the database {redacted(url)}: {driver_message(fault)}"
     return error(problem, meaning.advice)
 
 
-def is_of_request(fault: Fault) -> bool:
+def is_request_fault(fault: Fault) -> bool:
     """Whether the request caused a fault, not the state of the database."""
     return _request_refusal(fault) is not None
 

@@ -34,7 +34,7 @@ from comptoir.store.schema import (
     revisions,
     store_state,
 )
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 LOCK = 0x636F6D70746F6972
 """The advisory lock of a migration: "comptoir" in ASCII."""
@@ -106,12 +106,12 @@ async def migrate_server(
                     raise
             oldest = await connection.run_sync(_oldest_transaction)
             report(
-                f"{shown(url)}: other transactions hold locks that the migration needs{oldest}. "
+                f"{redacted(url)}: other transactions hold locks that the migration needs{oldest}. "
                 "Trying again."
             )
             await asyncio.sleep(PAUSE_SECONDS)
     raise OperatorError(
-        f"cannot upgrade {shown(url)}: other transactions hold locks that the migration needs"
+        f"cannot upgrade {redacted(url)}: other transactions hold locks that the migration needs"
         f"{oldest}",
         "End these transactions, or wait for them.",
     )
@@ -155,7 +155,7 @@ async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]
         if isinstance(cause, FAULTS):
             raise operator_error_of(url, cause) from cause
         raise OperatorError(
-            f"cannot use the database {shown(url)}: {fault.orig}", "Check the log of the server."
+            f"cannot use the database {redacted(url)}: {fault.orig}", "Check the log of the server."
         ) from fault
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault
@@ -177,7 +177,7 @@ class _Migration:
 
     @property
     def _name(self) -> str:
-        return shown(self.settings.database)
+        return redacted(self.settings.database)
 
     def run(self, connection: Connection) -> str:
         """Upgrade, install routines and the text index, distribute; returns the revision."""

@@ -23,7 +23,7 @@ from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.refusals import too_many_reads, too_slow
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
-FETCHED = 8 * SLICE
+PART_RECORDS = 8 * SLICE
 """Records of a page that one statement reads."""
 
 SLOW_SECONDS = 0.05
@@ -149,7 +149,7 @@ class Reader:
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page in slices, between which the reader yields to the event loop."""
-        is_slow, fetched = plan.pipeline.searches, FETCHED
+        is_slow, fetched = plan.pipeline.searches, PART_RECORDS
         while plan.limit > 0:
             part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
             query = self.statements.page(part)

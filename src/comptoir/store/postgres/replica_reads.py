@@ -29,13 +29,13 @@ from comptoir.store.postgres.faults import (
     Fault,
     driver_message,
     is_lost,
-    is_of_request,
+    is_request_fault,
     operator_error_of,
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
 from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0
 """Seconds in which a replica must accept a connection, or report its position."""
@@ -88,7 +88,7 @@ async def check_standby(connection: Connection, url: str, primary: System | None
     await check_server(connection, url, writes=False)
     if not await connection.fetchval("SELECT pg_is_in_recovery()"):
         raise OperatorError(
-            f"{shown(url)} is not a standby, so it does not follow the database",
+            f"{redacted(url)} is not a standby, so it does not follow the database",
             "Name a standby that does, by streaming replication, or leave read_database out.",
         )
     system = await system_of(connection)
@@ -96,13 +96,13 @@ async def check_standby(connection: Connection, url: str, primary: System | None
         return
     if system.database != primary.database:
         raise OperatorError(
-            f"{shown(url)} is the database {system.database}, not {primary.database} as on the "
+            f"{redacted(url)} is the database {system.database}, not {primary.database} as on the "
             "primary",
             "Correct the name in the URL.",
         )
     if None not in (system.identifier, primary.identifier):
         raise OperatorError(
-            f"{shown(url)} is a standby of a server other than the database's",
+            f"{redacted(url)} is a standby of a server other than the database's",
             "Name a standby of that server.",
         )
 
@@ -283,7 +283,7 @@ class ReplicaReader(Reader):
     @override
     def _refusal(self, fault: Fault) -> Exception:
         # a timeout or a value that cannot be computed would occur on the primary too
-        if isinstance(fault, TimeoutError) or is_of_request(fault):
+        if isinstance(fault, TimeoutError) or is_request_fault(fault):
             return super()._refusal(fault)
         return self._replica.exception_of(fault)
 

@@ -14,19 +14,19 @@ from comptoir.store.postgres.connection import Connection, close
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
-FETCHED = 50
+FETCH_ROWS = 50
 """Rows of one fetch by `run_portion`."""
 
-COPIED = 10
+COPY_ROWS = 10
 """Rows from which COPY into a table is faster than INSERT."""
 
-STAGED = 50
+ARRAY_ROWS = 50
 """Rows from which a statement that takes arrays, with a plan of its own, is faster."""
 
-FEW, MANY = 10, 640
+FIRST_FETCH, LARGEST_FETCH = 10, 640
 """Rows of a snapshot's first fetch, and the maximum of a fetch while rows are small."""
 
-LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
+FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
 """A snapshot's fetch should return this many characters, at least and at most."""
 
 _BEGIN_SNAPSHOT = (
@@ -97,7 +97,7 @@ async def run_portion(
         await connection.execute("BEGIN READ ONLY")
         cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
         while left > 0:
-            some = await cursor.fetch(FETCHED, timeout=seconds)
+            some = await cursor.fetch(FETCH_ROWS, timeout=seconds)
             if not some:
                 return rows, True
             fetched: list[Row] = list(map(tuple, some))
@@ -125,9 +125,9 @@ async def _run_many(
     connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
 ) -> None:
     bulk = statement.bulk
-    if isinstance(bulk, BulkCopy) and len(rows) >= COPIED:
+    if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
         await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
-    elif isinstance(bulk, BulkQuery) and len(rows) >= STAGED and bulk.accepts(rows):
+    elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
         # a generic plan from before a load does not suit the table after it
         await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         await run_query(connection, bulk.query(rows))
@@ -174,7 +174,7 @@ class _PostgresSnapshot(SnapshotConnection):
         # the planner optimizes a declared cursor for its first rows
         cursor = f"comptoir_{next(self._numbers)}"
         await self.fetch(Query(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", query.values))
-        size = FEW
+        size = FIRST_FETCH
         ended = False
         while not ended:
             rows: list[Row] = []
@@ -186,9 +186,9 @@ class _PostgresSnapshot(SnapshotConnection):
                 rows += some
                 volume = characters(some)
                 left -= volume
-                if volume > MUCH:
+                if volume > MOST_CHARACTERS:
                     size = max(size // 2, 1)
-                elif volume < LITTLE:
-                    size = min(size * 2, MANY)
+                elif volume < FEWEST_CHARACTERS:
+                    size = min(size * 2, LARGEST_FETCH)
             if rows:
                 yield rows

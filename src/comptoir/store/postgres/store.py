@@ -39,17 +39,17 @@ from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.schema import SchemaState, check_state
 from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
 """Limit of a statement without a limit of its own, so that a server that hangs is noticed."""
 
-LONGEST_SECONDS = 600.0
+LONG_COMMAND_SECONDS = 600.0
 """Limit of a statement on a snapshot connection or for statistics, which may read a whole table."""
 
-LAST_SECONDS = 1.0
+STOP_SECONDS = 1.0
 """Seconds for which a stop waits for writes whose clients have been given up."""
 
 WRITING_SHARE = 4
@@ -82,8 +82,8 @@ class PostgresStore(Store):
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._note_outcome = note_outcome
-        self._name = shown(settings.database)
-        self._known_system: System | None = None
+        self._name = redacted(settings.database)
+        self._cached_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = ReadPool(
@@ -105,8 +105,8 @@ class PostgresStore(Store):
             lock_seconds=settings.lock_seconds,
         )
         self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
-        self._connect_patiently = partial(connecting, command_seconds=LONGEST_SECONDS)
-        self._statistics = Statistics(self._connect_patiently)
+        self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
+        self._statistics = Statistics(self._connect_for_long)
         super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
 
     @override
@@ -122,7 +122,7 @@ class PostgresStore(Store):
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return postgres_snapshot(self._connect_patiently)
+        return postgres_snapshot(self._connect_for_long)
 
     async def _confirm(self, company: Company) -> None:
         """Raise `Renewed` unless the primary has a company under the same incarnation."""
@@ -148,17 +148,17 @@ class PostgresStore(Store):
 
     async def _system(self) -> System | None:
         """The system of the primary, which never changes, or None if it is unknown now."""
-        if self._known_system is None:
+        if self._cached_system is None:
             with suppress(Refusal, *FAULTS):
                 async with asyncio.timeout(REACH_SECONDS), self._reads.acquired() as connection:
-                    self._known_system = await system_of(connection)
-        return self._known_system
+                    self._cached_system = await system_of(connection)
+        return self._cached_system
 
     @override
     async def close(self) -> None:
         # units of indexing end with the writer, which waits for none if the database hangs
         await asyncio.gather(
-            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:

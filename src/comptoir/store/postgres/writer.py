@@ -21,7 +21,7 @@ from comptoir.store.postgres.faults import (
     FAULTS,
     Fault,
     is_lost,
-    is_of_request,
+    is_request_fault,
     is_unanswered,
     refusal_of,
     violated_constraint,
@@ -181,7 +181,7 @@ class Transactions:
                         # a server that hangs would not roll back either
                         connection.terminate()
                     await roll_back(connection)
-                    if is_of_request(fault) and len(jobs) > 1:
+                    if is_request_fault(fault) and len(jobs) > 1:
                         # the other units must not fail with this one
                         return fault
                     refusal = refusal_of(fault)
