@@ -1,4 +1,4 @@
-"""The URLs of databases: their type, and their form without secrets."""
+"""URLs of databases: whether they name PostgreSQL or SQLite, and their text without passwords."""
 
 import re
 
@@ -12,7 +12,7 @@ _SECRETS = re.compile(r"([?&](?:password|sslpassword)=)[^&#]*", re.IGNORECASE)
 
 
 def is_postgres(url: str) -> bool:
-    """Whether a URL names a PostgreSQL database, and not one of SQLite.
+    """Whether a URL names a PostgreSQL database, and not an SQLite file.
 
     Raises `OperatorError` for any other URL.
     """
@@ -27,7 +27,7 @@ def is_postgres(url: str) -> bool:
 
 
 def redacted(url: str) -> str:
-    """A URL for messages: with `***` for passwords, even if it is malformed."""
+    """A URL, even a malformed one, with `***` for its passwords."""
     if url.startswith(SQLITE):
         return url
     scheme, slashes, rest = url.partition("://") if "://" in url else ("", "", url)

@@ -4,8 +4,8 @@ A database that lacks this change was restored from a backup, or is a standby th
 before it had received everything. It would assign the numbers of the lost changes again, so nothing
 is written until the company gets a new incarnation.
 
-A process knows its own watermarks in memory. All processes of a service save them to a file, which
-is not part of the database and outlives the process.
+A process has its watermarks in memory. All processes of a service save them to one file, which is
+not part of the database.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ NAME = "watermarks.json"
 LOCK_NAME = "watermarks.lock"
 
 SAVE_SECONDS = 2.0
-"""Seconds between two saves of the watermarks that have moved."""
+"""Seconds between two saves."""
 
 TRIES = 20
 """Attempts to lock the file, which other processes lock for milliseconds."""
@@ -48,9 +48,9 @@ class Watermark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Watermarks:
-    """The watermarks that a process knows, by company and incarnation.
+    """The watermarks of a process, by company and incarnation.
 
-    Other processes may have acknowledged later changes, so these are lower bounds. Threads may
+    They are lower bounds, because other processes may have acknowledged later changes. Threads may
     therefore use them without a lock.
     """
 
@@ -59,7 +59,7 @@ class Watermarks:
         self._unsaved: set[Company] = set()
 
     def number(self, company: Company) -> int:
-        """The number of the last change known to be acknowledged, or 0."""
+        """The number of a company's watermark, or 0."""
         known = self._known.get(company)
         return 0 if known is None else known.number
 
@@ -80,18 +80,18 @@ class Watermarks:
         return self._known.copy()
 
     def take_unsaved(self) -> Mapping[Company, Watermark]:
-        """The watermarks that have moved since the last call."""
+        """The watermarks that were acknowledged since the last call."""
         unsaved: dict[Company, Watermark] = {}
         while self._unsaved:
             company = self._unsaved.pop()
-            # read it after the removal: a change in between adds it again
+            # read the number after the removal: a change in between adds the company again
             watermark = self._known.get(company)
             if watermark is not None:
                 unsaved[company] = watermark
         return unsaved
 
     def put_back(self, companies: Iterable[Company]) -> None:
-        """Return watermarks that could not be saved to the next `take_unsaved`."""
+        """Let the next `take_unsaved` return the watermarks of these companies again."""
         self._unsaved.update(companies)
 
 
@@ -101,9 +101,9 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 async def retry_while_locked(work: Callable[[], T]) -> T:
-    """Work with the file in a thread; retry for a second while another process locks it.
+    """Run `work` in a thread, again for up to a second while another process locks the file.
 
-    Raises `OSError` if the file cannot be used.
+    Raises `OSError` if the file cannot be used, `BlockingIOError` if it stays locked.
     """
     for _ in range(TRIES):
         with suppress(BlockingIOError):
@@ -113,14 +113,14 @@ async def retry_while_locked(work: Callable[[], T]) -> T:
 
 
 class WatermarkFile:
-    """A JSON file in a folder, with the watermarks by company and incarnation."""
+    """The file in a folder with the watermarks, as JSON by company and incarnation."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
         self._lock = folder / LOCK_NAME
 
     def read(self) -> Mapping[Company, Watermark]:
-        """The watermarks, none without the file; raises `OperatorError` for an unusable file."""
+        """The watermarks; empty without a file. Raises `OperatorError` for an unusable file."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -142,7 +142,7 @@ class WatermarkFile:
     def merge(
         self, watermarks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
     ) -> Mapping[Company, Watermark]:
-        """Raise the watermarks in the file, and return the higher ones of both.
+        """Raise watermarks in the file, and return its content after that.
 
         All `known` watermarks replace a missing, empty or damaged file. Raises `BlockingIOError`
         while another process locks the file, and another `OSError` if it cannot be written.
@@ -184,7 +184,7 @@ class WatermarkFile:
 
 
 class WatermarkSaver:
-    """Saves the watermarks of a process to the file, in threads."""
+    """Saves the watermarks of a process to the file every `SAVE_SECONDS`."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
         self._watermarks = watermarks
@@ -193,13 +193,13 @@ class WatermarkSaver:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Read the file, and save watermarks from now on."""
+        """Read the file, and begin to save."""
         with suppress(OperatorError):
             self._watermarks.learn(self._file.read())
         self._task = asyncio.create_task(self._save_regularly())
 
     async def stop(self) -> None:
-        """Save for the last time."""
+        """Save once more, and end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
@@ -218,17 +218,17 @@ class WatermarkSaver:
         try:
             self._watermarks.learn(await retry_while_locked(merge))
         except asyncio.CancelledError:
-            # `stop` saves them again, whether the thread has saved them or not
+            # the thread may or may not have saved them, so `stop` saves them again
             self._watermarks.put_back(watermarks)
             raise
         except OSError as fault:
             self._watermarks.put_back(watermarks)
-            # a lock of another process needs no warning
+            # another process that locks the file needs no warning
             if not isinstance(fault, BlockingIOError):
                 self._warn(fault)
 
     def _warn(self, fault: OSError) -> None:
-        """Log once that the file cannot be written, which requests do not notice."""
+        """Log once that the file cannot be written; requests do not fail."""
         if not self._has_failed:
             self._has_failed = True
             _log.warning(

@@ -1,4 +1,4 @@
-"""Statements on a connection: units of work, first rows of a statement, snapshots."""
+"""Statements on a connection: units of work, portions of a result, snapshots."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
@@ -18,22 +18,22 @@ FETCH_ROWS = 50
 """Rows of one fetch by `run_portion`."""
 
 COPY_ROWS = 10
-"""Rows from which COPY into a table is faster than INSERT."""
+"""The fewest rows for which COPY is faster than INSERT."""
 
 ARRAY_ROWS = 50
-"""Rows from which a statement that takes arrays, with a plan of its own, is faster."""
+"""The fewest rows for which one statement with arrays as parameters is faster."""
 
 FIRST_FETCH, LARGEST_FETCH = 10, 640
-"""Rows of a snapshot's first fetch, and the maximum of a fetch while rows are small."""
+"""Rows of the first fetch of a snapshot, and the most rows of a fetch."""
 
 FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
-"""A snapshot's fetch should return this many characters, at least and at most."""
+"""Characters that a fetch should return; the next one has more or fewer rows otherwise."""
 
 _BEGIN_SNAPSHOT = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    # the reader may write the rows elsewhere between two statements
+    # the caller may write rows elsewhere between two statements, which takes long
     "SET LOCAL idle_in_transaction_session_timeout = 0",
-    # the first read fixes the view
+    # the first statement takes the snapshot
     "SELECT 1",
 )
 
@@ -51,8 +51,8 @@ async def run_query(
 class Session:
     """Runs the statements of a transaction.
 
-    A statement that returns no rows is delayed until the next one that does. Consecutive
-    statements with the same text are sent together, and raise their exceptions then.
+    Statements that return no rows are delayed until the next one that does. Consecutive ones with
+    the same text are sent together; their exceptions are raised then.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -77,7 +77,7 @@ class Session:
             await _run_many(self._connection, first, rows)
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit to its end: send it the rows of each statement that it yields."""
+        """Run a unit to its end: it yields statements, and receives their rows."""
         try:
             statement = next(unit)
             while True:
@@ -89,7 +89,7 @@ class Session:
 async def run_portion(
     connection: Connection, query: Query, most_characters: int, seconds: float
 ) -> tuple[list[Row], bool]:
-    """The first rows of a statement, about `most_characters`, and whether they are all rows."""
+    """The first rows of a statement, and whether they are all; about `most_characters` of text."""
     rows: list[Row] = []
     left = most_characters
     try:
@@ -128,7 +128,7 @@ async def _run_many(
     if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
         await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
     elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
-        # a generic plan from before a load does not suit the table after it
+        # a generic plan from the start of a load is slow when the table has grown
         await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         await run_query(connection, bulk.query(rows))
     else:
@@ -139,9 +139,9 @@ async def _run_many(
 async def postgres_snapshot(
     connect: Callable[[], Awaitable[Connection]],
 ) -> AsyncIterator[SnapshotConnection]:
-    """A read-only transaction that sees what is committed when the block begins.
+    """A read-only transaction with the view of the database at the start of the block.
 
-    It has a connection of its own. Raises `Refusal` if the database is unreachable.
+    It uses a connection of its own. Raises `Refusal` if the database is unreachable.
     """
     try:
         connection = await connect()
