@@ -23,7 +23,7 @@ COMMANDS = (("migrate",), ("company", "list"))
 
 
 def fault(command: Command, url: str) -> str:
-    """The one line of the commands that fail on a database, alike for all of them."""
+    """The error of commands on a database, which is the same line for all of them."""
     lines = {command.fault(*each, "--database", url) for each in COMMANDS}
     assert len(lines) == 1, lines
     line = lines.pop()
@@ -142,7 +142,7 @@ def test_a_unix_socket_is_supported(command: Command, postgres_server: Databases
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """A place where somebody listens and never answers."""
+    """An address that accepts connections and never responds."""
     with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         listener.listen()

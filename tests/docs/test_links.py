@@ -1,4 +1,4 @@
-"""Links between pages, and the paths of code on them, lead somewhere."""
+"""Links between pages, and the paths of code on them, exist."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def test_every_internal_link_resolves(page: Path) -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    """A page that nothing links to is a page that nobody reads."""
+    """Readers do not find a page without a link to it."""
     reached = {
         (DOCS / link.partition("#")[0]).resolve()
         for link in links(DOCS / "README.md")

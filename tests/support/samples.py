@@ -1,7 +1,7 @@
-"""One record of every kind with no field at its default, and the ids that the scenarios use.
+"""A record of every entity set without a default value, and the ids of the scenarios.
 
-The kinds of the interface have records written here, since the scenarios name their values. Any
-other kind of the catalog gets a record made from its declaration.
+The records of the interface's entity sets are written here, since the scenarios name their values.
+Those of other entity sets are generated from the declarations.
 """
 
 from collections.abc import Mapping
@@ -187,7 +187,7 @@ _WRITTEN: Mapping[str, Record] = {
     },
 }
 OF_THE_INTERFACE = tuple(_WRITTEN)
-"""The resources of the kinds that the interface names or needs."""
+"""The entity sets that the interface names or needs."""
 
 _VALUES: Mapping[str, str | int | float | bool] = {
     "Edm.Boolean": True,
@@ -199,7 +199,7 @@ _VALUES: Mapping[str, str | int | float | bool] = {
 
 
 def _value(entity_set: EntitySet, each: Property) -> str | int | float | bool:
-    """A value for a property, other than the default; no other text property has the same."""
+    """A value for a property that is not the default; the texts of a record differ."""
     place = f"{entity_set.name}.{each.name}."
     if each.type.edm_name == "Edm.Guid":
         return str(uuid5(NAMESPACE_OID, place))
@@ -222,7 +222,7 @@ SAMPLES: Mapping[str, Record] = {
     **_WRITTEN,
     **{each.name: _made(each) for each in MODEL.stored if each.name not in _WRITTEN},
 }
-"""Resource to a record."""
+"""A record for each entity set."""
 
 
 def _path(entity_set: EntitySet) -> str:
@@ -232,7 +232,7 @@ def _path(entity_set: EntitySet) -> str:
 
 
 PATHS: Mapping[str, str] = {name: _path(MODEL.by_name[name]) for name in SAMPLES}
-"""Resource to the address of its sample."""
+"""The address of each sample."""
 
 READ_ONLY = tuple(name for name in SAMPLES if MODEL.by_name[name].read_only)
 WRITABLE = tuple(name for name in SAMPLES if name not in READ_ONLY)

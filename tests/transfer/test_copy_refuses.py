@@ -18,7 +18,7 @@ UNKNOWN = "deadbeef-dead-4eef-8ead-deadbeefdead"
 
 @pytest.fixture
 def company(pair: TwoDatabases) -> Company:
-    """A company in the source with the sample of every kind."""
+    """A company in the source with a sample of every entity set."""
     return stock(pair.source.new_company())
 
 

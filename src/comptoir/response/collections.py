@@ -37,11 +37,13 @@ class ResultWriter:
 
     def __init__(
         self,
+        base_url: str,
         entity_set: EntitySet,
         form: Format,
         columns: Sequence[Column],
         shown: frozenset[str] | None,
     ) -> None:
+        self.base_url = base_url
         self.level = form.level
         self._set = entity_set
         self._form = form
@@ -56,16 +58,12 @@ class ResultWriter:
         """A number of rows, which is an Edm.Int64, in the format."""
         return str(number) if self._form.ieee754 else number
 
-    def context(self, base_url: str, company: Company | None) -> str:
+    def context(self, company: Company | None) -> str:
         """The context URL of the result (Data Aggregation 4.0, section 3; Protocol, 10.7)."""
-        return context_url(base_url, self._set, company) + _selection(self._tree)
+        return context_url(self.base_url, self._set, company) + _selection(self._tree)
 
     def records(
-        self,
-        base_url: str,
-        company: Company | None,
-        rows: Sequence[Row],
-        extras: Sequence[Extras] = (),
+        self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
     ) -> bytes:
         """Rows as JSON objects, separated by commas; they have no related records."""
         make = self._row
@@ -120,9 +118,8 @@ class CollectionWriter:
     suffix = ""
     """What follows the context URL of the rows in that of the collection."""
 
-    def __init__(self, rows: RowWriter, base_url: str, company: Company | None) -> None:
+    def __init__(self, rows: RowWriter, company: Company | None) -> None:
         self._rows = rows
-        self._base_url = base_url
         self._company = company
         self._separator = b""
 
@@ -134,12 +131,12 @@ class CollectionWriter:
         rows = self._rows
         parts: list[bytes] = []
         if rows.level != NONE:
-            context = rows.context(self._base_url, self._company) + self.suffix
+            context = rows.context(self._company) + self.suffix
             parts.append(b'"@odata.context":' + _encode(context))
         if count is not None:
             parts.append(b'"@odata.count":' + _encode(rows.count(count)))
         if inline is not None:
-            parts.append(rows.records(self._base_url, self._company, (inline,))[1:-1])
+            parts.append(rows.records(self._company, (inline,))[1:-1])
         parts.append(b'"value":[')
         return b"{" + b",".join(parts)
 
@@ -147,7 +144,7 @@ class CollectionWriter:
         """The next rows; `extras` are the fields of their related records."""
         if not rows:
             return b""
-        return self._separated(self._rows.records(self._base_url, self._company, rows, extras))
+        return self._separated(self._rows.records(self._company, rows, extras))
 
     def tail(self, next_link: str | None = None, delta_link: str | None = None) -> bytes:
         """The end of the collection, with at most one of the links."""
@@ -173,7 +170,6 @@ class PageWriter(CollectionWriter):
     def __init__(
         self,
         rows: RowWriter,
-        base_url: str,
         company: Company | None,
         page: Page,
         address: str,
@@ -181,7 +177,7 @@ class PageWriter(CollectionWriter):
         since: int | None = None,
         delta_token: str = "",
     ) -> None:
-        super().__init__(rows, base_url, company)
+        super().__init__(rows, company)
         self.next_link: str | None = None
         self.passed = 0
         """The number of rows that the page has so far, those omitted included."""
@@ -238,20 +234,18 @@ class ChangesWriter(CollectionWriter):
 
     suffix = "/$delta"
 
-    def __init__(
-        self, rows: RowWriter, base_url: str, company: Company | None, records: RecordWriter
-    ) -> None:
-        super().__init__(rows, base_url, company)
+    def __init__(self, rows: RowWriter, company: Company | None, records: RecordWriter) -> None:
+        super().__init__(rows, company)
         self._records = records
 
     def removed(self, removed: Sequence[Removed]) -> bytes:
         """Records that left the collection, in the form of OData 4.0 (section 10.3)."""
         records, company = self._records, self._company
-        context = context_url(self._base_url, records.entity_set, company) + "/$deletedEntity"
+        context = context_url(records.base_url, records.entity_set, company) + "/$deletedEntity"
         entries = [
             {
                 "@odata.context": context,
-                "id": records.link_to(self._base_url, company, each.key),
+                "id": f"{records.base_url}{records.path(company, each.key)}",
                 "reason": each.reason,
             }
             for each in removed

@@ -19,7 +19,7 @@ from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
-from comptoir.response.response import Header, Response
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.store.store import Reads, Store, WhileConnected
 
 T = TypeVar("T")
@@ -103,9 +103,11 @@ class Runtime:
 
 
 @lru_cache(1_000)
-def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> RecordWriter:
+def record_writer(
+    base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+) -> RecordWriter:
     """The writer of a set's records in a format and a shape."""
-    return RecordWriter(entity_set, form, shape)
+    return RecordWriter(base_url, entity_set, form, shape)
 
 
 class Context(msgspec.Struct):
@@ -139,7 +141,7 @@ class Context(msgspec.Struct):
 
     def headers(self) -> list[Header]:
         """The headers of a response with records."""
-        return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
+        return [(b"content-type", self.records.media_type), ODATA_VERSION]
 
     async def row(self, computed: Computed = ()) -> Row | None:
         """The record that the path names, with the computed values after its properties.
@@ -193,23 +195,7 @@ COUNT_OPTIONS = frozenset(
 )
 """The query options of a count, which depends on `$apply`, `$filter` and `$search` alone."""
 
-COLLECTION_OPTIONS = frozenset(
-    {
-        "$apply",
-        "$compute",
-        "$count",
-        "$deltatoken",
-        "$expand",
-        "$filter",
-        "$format",
-        "$orderby",
-        "$search",
-        "$select",
-        "$skip",
-        "$skiptoken",
-        "$top",
-    }
-)
+COLLECTION_OPTIONS = COUNT_OPTIONS | {"$compute", "$count", "$deltatoken", "$format", "$skiptoken"}
 """The query options of a collection: all that the service supports."""
 
 REFERENCE_OPTIONS = COLLECTION_OPTIONS - {"$apply", "$compute", "$expand", "$select"}

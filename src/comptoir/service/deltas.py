@@ -11,7 +11,6 @@ from time import time_ns
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import Page
@@ -41,7 +40,7 @@ class Deltas:
 
         The change log of one set does not show when other records change the result.
         """
-        tracked = _is_logged(context.entity_set) and not page.reads_other_records
+        tracked = context.entity_set.tracks_changes and not page.reads_other_records
         if not tracked or not _TRACKED.issuperset(context.options.given):
             return None
         position = await context.reads.position(context.required_company())
@@ -49,7 +48,7 @@ class Deltas:
 
     async def given(self, context: Context, token: str, page: Page) -> Delta:
         """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
-        if not _is_logged(context.entity_set):
+        if not context.entity_set.tracks_changes:
             raise invalid_delta()
         company = context.required_company()
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
@@ -80,7 +79,7 @@ class Deltas:
             request.while_connected,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
-        writer = ChangesWriter(rows, self._base_url, context.company, context.records)
+        writer = ChangesWriter(rows, context.company, context.records)
         body = [writer.head(None), *_written(writer, entries)]
         if len(changes) > limit:
             rest = Delta(changes[limit - 1].number, until, delta.issued)
@@ -130,11 +129,6 @@ class Deltas:
         wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
         slices = context.reads.page(wanted, context.request.while_connected)
         return {context.records.key(row): row async for rows in slices for row in rows}
-
-
-def _is_logged(entity_set: EntitySet) -> bool:
-    """Whether the change log of a company has all changes of a set."""
-    return entity_set.per_company and entity_set.view is None
 
 
 def _query(page: Page) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def capabilities(settings: Settings) -> Capabilities:
 
 
 class Descriptions:
-    """The verbs that describe the service. They require a token, but no scope."""
+    """The verbs that describe the service."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._model = runtime.model

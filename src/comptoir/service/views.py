@@ -21,7 +21,6 @@ from comptoir.plan.fields import (
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
-from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
 from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
@@ -85,7 +84,7 @@ class Views:
             names = bind_select(entity_set.type, options.select, known, contained)
         related, contents = self._expansions(context)
         shape = _shape(entity_set, names, (*related, *contents), columns)
-        records = record_writer(entity_set, form, shape)
+        records = record_writer(self._runtime.base_url, entity_set, form, shape)
         if related:
             return View(records, RelatedExpander(self._runtime, context, records, related))
         if contents:
@@ -111,7 +110,8 @@ class Views:
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)
         form = context.records.form
-        return ResultWriter(context.entity_set, form, pipeline.columns, names), None
+        base_url = self._runtime.base_url
+        return ResultWriter(base_url, context.entity_set, form, pipeline.columns, names), None
 
     def _expansions(
         self, context: Context
@@ -146,7 +146,6 @@ class RelatedExpander:
         expansions: Sequence[RelatedExpansion],
     ) -> None:
         self._settings = runtime.settings
-        self._base_url = runtime.base_url
         self._context = context
         self._records = records
         self._expansions = expansions
@@ -183,7 +182,7 @@ class RelatedExpander:
             )
         related: Mapping[Stored, _Related] = {}
         if values and nested.result != "count":
-            related = await self._related(records.form, expansion, nested, values)
+            related = await self._related(records, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
@@ -200,7 +199,11 @@ class RelatedExpander:
         return fields
 
     async def _related(
-        self, form: Format, expansion: RelatedExpansion, nested: Nested, values: tuple[Stored, ...]
+        self,
+        records: RecordWriter,
+        expansion: RelatedExpansion,
+        nested: Nested,
+        values: tuple[Stored, ...],
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
         most = max(1, min(ROWS // len(values), self._settings.page_size))
@@ -214,9 +217,9 @@ class RelatedExpander:
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        writer = record_writer(nested.entity_set, form, nested.shape)
+        writer = record_writer(records.base_url, nested.entity_set, records.form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
-        built = iter(writer.built(self._base_url, self._context.company, shown, extras))
+        built = iter(writer.built(self._context.company, shown, extras))
         return {
             value: _Related(
                 list(islice(built, min(len(group), wanted))),
@@ -235,7 +238,7 @@ class RelatedExpander:
         value = row[records.entity_set.type.column_of[own]]
         within = ((other, value), *expansion.navigation.only.items())
         token = expansion.page.token_after(found.last, len(found.records), within)
-        address = records.link(self._base_url, self._context.company, row)
+        address = records.link(self._context.company, row)
         query = continued(query_string(expansion.options), ("$skiptoken", token))
         return f"{address}/{expansion.segments}?{query}"
 
@@ -315,14 +318,14 @@ class CompanyExpander:
         self, context: Context, expansion: Expansion, nested: Nested, room: int
     ) -> tuple[str | None, bytes]:
         """The link to the next page of a company's records, and this page as a JSON array."""
-        records = record_writer(nested.entity_set, self._records.form, nested.shape)
+        base_url, page = self._runtime.base_url, expansion.page
+        records = record_writer(base_url, nested.entity_set, self._records.form, nested.shape)
         expander = None
         if expansion.inner:
             expander = RelatedExpander(self._runtime, context, records, expansion.inner)
-        base_url, page = self._runtime.base_url, expansion.page
         address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
-        writer = PageWriter(records, base_url, context.company, page, address, query)
+        writer = PageWriter(records, context.company, page, address, query)
         blocks = blocks_of(context.reads.page(page.plan, context.request.while_connected), expander)
         written: list[bytes] = []
         size = 0
