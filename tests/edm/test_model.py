@@ -50,7 +50,9 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
         properties=(*GOOD.properties, Property("id", GUID))
     ),
     "names nothing, which is not a property": lambda: thing(key="nothing"),
-    "rule of thing names nothing, which is not a property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
+    "rule of thing names nothing, which is not a property": lambda: thing(
+        unique=(UniqueRule(("nothing",)),)
+    ),
     "names nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
     "names nothing": lambda: thing(derivations=(Calculated("text", "nothing", str, ""),)),
     "names .*nothing": lambda: thing(derivations=(FOLLOWED,)),
