@@ -1,4 +1,4 @@
-"""Long requests, one behind the other, from a process that sends nothing else."""
+"""Sends long requests one after the other, from a process that does nothing else."""
 
 from collections.abc import Mapping
 from http.client import HTTPConnection
@@ -14,12 +14,11 @@ _PATIENCE_SECONDS = 30
 
 
 def cpu_of(server: Server, scenario: Scenario, seconds: float) -> float:
-    """The CPU of a request of a scenario, in µs, over some seconds and at least three of them.
+    """The CPU of a request in µs, measured over `seconds` and at least three requests.
 
-    With that of the database server, where there is one beside the server.
-
-    wrk leaves off in the midst of requests, which counts when there are few. Raises `LoadFault`
-    unless each is answered with 200.
+    Includes the CPU of the database server, if the service has one. wrk is unsuitable for few
+    requests, because it stops in the middle of one. Raises `LoadFault` unless each response has
+    status 200.
     """
     paths = cycle(scenario.paths.read_text(encoding="ascii").splitlines())
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=_PATIENCE_SECONDS)
@@ -37,7 +36,7 @@ def cpu_of(server: Server, scenario: Scenario, seconds: float) -> float:
 
 
 def status_of(server: Server, scenario: Scenario) -> int:
-    """The status with which the first request of a scenario is answered."""
+    """The status of the response to the first request of a scenario."""
     path = scenario.paths.read_text(encoding="ascii").partition("\n")[0]
     connection = HTTPConnection(urlsplit(server.url).netloc, timeout=_PATIENCE_SECONDS)
     try:

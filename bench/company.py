@@ -1,4 +1,4 @@
-"""The company that is measured: real records or generated ones, loaded as `comptoir load` would."""
+"""The measured company: real or generated records, loaded as by `comptoir load`."""
 
 import csv
 import shutil
@@ -26,16 +26,16 @@ CUSTOMERS, CONTACTS, PRICES = "customersExt", "contactsExt", "salesPricesExt"
 CUSTOMER_COUNT = 20_000
 CONTACT_COUNT = 1_500
 PRICED_ITEMS = 1_500
-"""More than the service remembers filters, so that going through all of them meets none twice."""
+"""More filters than the service caches, so that a run over all of them finds none in the cache."""
 
 PRICES_PER_ITEM = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A company in a database: its id, a token for it, and what there is to ask for.
+    """A company in a database, with a token and the keys that the scenarios request.
 
-    Records are created in another company, so that this one stays as it is.
+    New records are created in another company, so that this one does not change.
     """
 
     settings: Settings
@@ -49,24 +49,24 @@ class Measured:
 
     @property
     def path(self) -> str:
-        """The path of the company below the server's root."""
+        """The path of the company on the server."""
         return f"{self.settings.base_path}/companies({self.company_id})"
 
     @property
     def growing_path(self) -> str:
-        """The path of the company in which records are created."""
+        """The path on the server of the company in which records are created."""
         return f"{self.settings.base_path}/companies({self.growing_id})"
 
 
 def settings_in(folder: Path, name: str = "company.db") -> Settings:
-    """The settings of a service whose data lie in a folder."""
+    """The settings of a service whose files are in a folder."""
     return Settings(database=f"{SQLITE}{folder / name}", keys=str(folder / "keys"))
 
 
 def write_files(folder: Path, source: Path | None) -> dict[str, Path]:
-    """The files to load, by entity set: those of a folder, or of the sample company.
+    """The files to load, by entity set: from `source`, or of the sample company.
 
-    The prices are generated in both cases: every item has five of them.
+    The prices are always generated: five for each item.
     """
     files = {}
     if source is not None:
@@ -91,7 +91,7 @@ def _prices() -> Iterator[Sequence[str]]:
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Path:
-    """Write a CSV file, and give its path."""
+    """Write a CSV file, and return its path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -100,12 +100,12 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]
 
 
 async def add_company(store: Store, company_id: str | None = None) -> Company:
-    """Add a company without records, perhaps with the id that it has elsewhere."""
+    """Add a company without records, with a new id or the given one."""
     return await store.create_company(company_id or str(uuid4()), "Benchmark")
 
 
 async def load_all(store: Store, company: Company, files: Mapping[str, Path]) -> None:
-    """Load files into sets of a company."""
+    """Load files into entity sets of a company."""
     for name, path in files.items():
         report = await load(store, company, name, path)
         if report.refused:
@@ -113,7 +113,7 @@ async def load_all(store: Store, company: Company, files: Mapping[str, Path]) ->
 
 
 async def load(store: Store, company: Company, name: str, path: Path) -> LoadReport:
-    """Load a file into a set of a company."""
+    """Load a file into an entity set of a company."""
     loader = Loader(store, company, _in_silence)
     return await loader.load(FileSource(path), MODEL.by_name[name], keep_good=False)
 
@@ -123,7 +123,7 @@ def _in_silence(_stage: str, _done: int, _total: int) -> None:
 
 
 async def prepare(folder: Path, files: Mapping[str, Path]) -> Measured:
-    """Make a database in a folder and load the files into a company of its own."""
+    """Create a database in a folder, and load the files into a new company."""
     settings = settings_in(folder)
     migrate(settings, MODEL)
     store = open_store(settings)
@@ -147,7 +147,7 @@ async def prepare(folder: Path, files: Mapping[str, Path]) -> Measured:
 
 
 def database_file(settings: Settings) -> Path:
-    """The file of a database."""
+    """The file of an SQLite database."""
     return Path(settings.database.removeprefix(SQLITE))
 
 
@@ -167,7 +167,7 @@ def copied(settings: Settings, folder: Path) -> Settings:
 
 
 def _keys(database: Path, name: str, count: int) -> list[str]:
-    """Some keys of a table, in an order that has nothing to do with where the rows lie."""
+    """Some keys of a table, in an order unrelated to the order of the rows in the file."""
     connection = sqlite3.connect(database)
     try:
         query = f'SELECT id FROM "{name}" ORDER BY id LIMIT {count}'

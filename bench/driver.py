@@ -1,4 +1,4 @@
-"""The bare driver: what the database itself takes for a statement, its rows fetched."""
+"""The bare driver: the cost of a statement, including the fetch of its rows."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -14,9 +14,9 @@ _FEWEST = 3
 def cpu_of(
     database: Path, statement: str, values: Sequence[Sequence[str]], seconds: float
 ) -> float:
-    """The CPU of a statement, in µs, over some seconds, with each of some values in turn.
+    """The CPU of a statement in µs, measured over `seconds` with each of `values` in turn.
 
-    On a connection of the service's own making: the same cache, the same functions.
+    It runs on a connection that the service's own code opens, with the same cache and functions.
     """
     with closing(connect(database, writes=False, lock_seconds=5)) as connection:
         count, before, asked = 0, process_time(), cycle(values)

@@ -1,6 +1,6 @@
-"""The service, but every write committed on its own: what `comptoir` takes, this takes as well.
+"""The service with a commit for each write, as the comparison for group commit.
 
-It is what group commit is compared with; nothing but `Writer.GROUP` differs.
+It has the options of `comptoir`. Only `Writer.GROUP` differs.
 """
 
 from comptoir.cli.main import main

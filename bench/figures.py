@@ -1,4 +1,4 @@
-"""The figures: collected over the rounds, then medians and ratios as a table and as JSON."""
+"""The figures: collected over the rounds; medians and ratios as a table and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,10 @@ _HEADINGS = ("", "value", "against", "ratio", "lowest", "highest", "prototype", 
 
 @dataclass(slots=True)
 class Comparison:
-    """Two values measured in every round, and the ratio of the two.
+    """Two values measured in every round, and their ratio.
 
-    `at_most` and `at_least` are the targets of the ratio, `prototype` what it was for one.
+    `at_most` and `at_least` are targets of the ratio. `prototype` is the ratio of an early
+    prototype.
     """
 
     name: str
@@ -26,25 +27,25 @@ class Comparison:
     others: list[float] = field(default_factory=list)
 
     def add(self, value: float, other: float) -> None:
-        """Take what a round gave."""
+        """Add the values of a round."""
         self.values.append(value)
         self.others.append(other)
 
     @property
     def ratios(self) -> list[float]:
-        """The ratio within each round, in which both were measured right behind each other."""
+        """The ratio of each round, whose two values were measured one after the other."""
         return [value / other for value, other in zip(self.values, self.others, strict=True)]
 
     @property
     def holds(self) -> bool:
-        """Whether the median ratio is within its target, or has none."""
+        """Whether the median ratio is within its target, if it has one."""
         ratio = median(self.ratios)
         above = self.at_most is not None and ratio > self.at_most
         below = self.at_least is not None and ratio < self.at_least
         return not (above or below)
 
     def row(self) -> Sequence[str]:
-        """The line of the table."""
+        """The row of the table."""
         ratios = self.ratios
         return (
             self.name,
@@ -64,7 +65,7 @@ class Comparison:
         return "" if self.at_least is None else f">= {self.at_least:.3g}"
 
     def json(self) -> Json:
-        """The same with every round's values."""
+        """The figure as JSON, with the values of every round."""
         return {
             "name": self.name,
             "unit": self.unit,
@@ -82,18 +83,18 @@ class Comparison:
 
 @dataclass(slots=True)
 class Single:
-    """A value that stands for itself."""
+    """A value without a comparison."""
 
     name: str
     unit: str
     values: list[float] = field(default_factory=list)
 
     def add(self, value: float) -> None:
-        """Take what a round gave."""
+        """Add the value of a round."""
         self.values.append(value)
 
     def row(self) -> Sequence[str]:
-        """The line of the table."""
+        """The row of the table."""
         spread = (_short(min(self.values)), _short(max(self.values)))
         return (
             self.name,
@@ -107,7 +108,7 @@ class Single:
         )
 
     def json(self) -> Json:
-        """The same with every round's values."""
+        """The figure as JSON, with the values of every round."""
         value = median(self.values)
         return {"name": self.name, "unit": self.unit, "value": value, "values": self.values}
 
@@ -116,7 +117,7 @@ Figure = Comparison | Single
 
 
 def table(figures: Sequence[Figure]) -> Iterator[str]:
-    """The lines of the table: the name to the left, everything else to the right."""
+    """The lines of the table: names on the left, values aligned to the right."""
     rows = [_HEADINGS, *(each.row() for each in figures)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADINGS))]
     for row in rows:

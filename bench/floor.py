@@ -1,7 +1,8 @@
-"""The floor: an ASGI application that does nothing but send an answer which it was given.
+"""The floor: an ASGI application that only sends a recorded response.
 
-It runs on the server and the settings of the service, so what the service costs beyond it is what
-the service does. `python bench/floor.py ANSWER`, with the file that `Recorded.keep` wrote.
+It runs on the service's server with the same settings, so the difference between the two is the
+cost of the service's own code. Usage: `python bench/floor.py FILE`, with a file that
+`Recorded.keep` wrote.
 """
 
 import sys
@@ -20,20 +21,20 @@ _ADDED_BY_SERVER = {"date", "connection", "transfer-encoding"}
 
 
 class Recorded(msgspec.Struct):
-    """An answer of the service: status, headers, body."""
+    """A response of the service: status, headers, body."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
 
     def keep(self, path: Path) -> Path:
-        """Write the answer to a file."""
+        """Write the response to a file, and return its path."""
         path.write_bytes(msgspec.msgpack.encode(self))
         return path
 
 
 def record(url: str, scenario: Scenario) -> Recorded:
-    """What the service at a URL answers to the first request of a scenario."""
+    """The service's response to the first request of a scenario."""
     path = scenario.paths.read_text(encoding="ascii").partition("\n")[0]
     connection = HTTPConnection(urlsplit(url).netloc, timeout=10)
     method = "PATCH" if scenario.body else "GET"
@@ -51,7 +52,7 @@ def record(url: str, scenario: Scenario) -> Recorded:
 
 
 def main(path: Path) -> None:
-    """Serve the answer to every request, on a free port, until a signal asks to stop."""
+    """Send the response to every request, on a free port, until a signal stops the server."""
     answer = msgspec.msgpack.decode(path.read_bytes(), type=Recorded)
     start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
     body = {"type": "http.response.body", "body": answer.body}

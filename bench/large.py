@@ -1,4 +1,4 @@
-"""The company that is searched and asked: medium, with 100,000 contacts and 200,000 prices."""
+"""The large company of searches and queries: 100,000 contacts and 200,000 prices."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A company in a database of its own, with its contacts and items as they were loaded.
+    """A company in a database of its own, with its loaded contacts and items.
 
-    `indexing` is what it took to make the search index, in µs of CPU for each contact.
+    `indexing` is the CPU of building the text index, in µs for each contact.
     """
 
     settings: Settings
@@ -39,16 +39,16 @@ class Large:
 
     @classmethod
     def prepared(cls, folder: Path) -> "Large":
-        """Load and index it, into a database in a folder."""
+        """Load and index the company, in a database in a folder."""
         return asyncio.run(_prepared(folder))
 
     @property
     def path(self) -> str:
-        """The path of the company below the server's root."""
+        """The path of the company on the server."""
         return f"{self.settings.base_path}/companies({self.company_id})"
 
     def serve(self, stack: ExitStack, cores: Cores) -> Server:
-        """Start a server of it, which stops with the stack."""
+        """Start a server of the company, which stops with the stack."""
         options = ["--port", "0", "--host", "127.0.0.1", "--keys", self.settings.keys]
         command = [program_beside("comptoir"), "serve", *options]
         command += ["--database", self.settings.database]

@@ -1,9 +1,9 @@
-"""What loading a file costs, beside what the bare driver needs to insert the same rows.
+"""The cost of loading a file, and of inserting the same rows with the bare driver.
 
-`python bench/loading.py service|driver FOLDER FILE` prints seconds of CPU; a process of its own for
-each measurement, so that none warms another up. The driver takes the rows from the database that
-the service loaded, in `FOLDER`, and inserts them into a table that the same migration made.
-`python bench/loading.py postgres URL FILE` is the service on PostgreSQL, its side alone.
+`python bench/loading.py service|driver FOLDER FILE` prints CPU seconds. Each measurement is a
+process of its own, so that none warms up another. The driver reads the rows from the database that
+the service loaded in `FOLDER`, and inserts them into a table that the same migration created.
+`python bench/loading.py postgres URL FILE` measures the service on PostgreSQL only.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from comptoir.store.sqlite.connection import connect
 
 
 async def by_service(folder: Path, file: Path) -> float:
-    """Load the file into a new database: seconds of CPU, until the store is closed."""
+    """Load the file into a new database; returns CPU seconds until the store is closed."""
     settings = settings_in(folder)
     migrate(settings, MODEL)
     return await _loaded(settings, file)
@@ -42,10 +42,10 @@ async def _loaded(settings: Settings, file: Path) -> float:
 
 
 def by_driver(folder: Path, source: Path) -> float:
-    """Insert the rows of a loaded database into a new one: seconds of CPU, until it is closed.
+    """Insert the rows of a loaded database into a new one; returns CPU seconds until it is closed.
 
-    One transaction and one `executemany`, on a connection of the service's own making: the same
-    journal, durability and cache.
+    It uses one transaction and one `executemany`, on a connection that the service's own code
+    opens, with the same journal, durability and cache.
     """
     settings = settings_in(folder)
     migrate(settings, MODEL)
@@ -62,7 +62,7 @@ def by_driver(folder: Path, source: Path) -> float:
 
 
 def main(way: str, place: str, file: Path) -> None:
-    """Print the seconds of one way."""
+    """Print the seconds of one of the three."""
     if way == "postgres":
         print(asyncio.run(_loaded(Settings(database=place), file)))
         return

@@ -1,4 +1,4 @@
-"""What is measured: each piece is one round of it, with its two sides right behind each other."""
+"""All measurements. Each runs once in a round, its two sides one after the other."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ BATCH_CLIENTS = 4
 
 @dataclass(frozen=True, slots=True)
 class Scenarios:
-    """What clients ask for."""
+    """The requests of the clients."""
 
     read: Scenario
     price: Scenario
@@ -45,7 +45,7 @@ class Scenarios:
 
 
 def scenarios(measured: Measured, folder: Path) -> Scenarios:
-    """The scenarios over a company, their paths written to a folder."""
+    """The scenarios of a company; writes their paths to files in `folder`."""
     headers = {"Authorization": f"Bearer {measured.token}"}
     paging = headers | {"Prefer": f"odata.maxpagesize={PAGE}"}
     writing = headers | {"Content-Type": "application/json", "If-Match": "*"}
@@ -67,7 +67,7 @@ def scenarios(measured: Measured, folder: Path) -> Scenarios:
         Scenario(
             "filter prices again", paths("prices-again", prices(measured.priced[:50])), headers
         ),
-        # a value that the record does not have yet, or the update would change nothing
+        # a new value each time, because an update without a difference changes nothing
         Scenario("update a contact", contacts, writing, f'{{"addressLine2":"{token_hex(4)} %d"}}'),
         Scenario("page of contacts", paths("pages", [CONTACTS]), paging),
         *_batches(measured, folder, headers | {"Content-Type": "application/json"}),
@@ -80,7 +80,7 @@ def _data(settings: Settings) -> list[str]:
 
 
 def _batches(measured: Measured, folder: Path, headers: Mapping[str, str]) -> Iterator[Scenario]:
-    """A create by itself, then a batch of reads and a batch of creates."""
+    """A single create, a batch of reads and a batch of creates."""
     create = {"method": "POST", "url": CONTACTS, "body": {"displayName": "Batch"}}
     reads = [{"method": "GET", "url": f"{CUSTOMERS}({key})"} for key in measured.customers[:BATCH]]
 
@@ -99,7 +99,7 @@ def _batches(measured: Measured, folder: Path, headers: Mapping[str, str]) -> It
 
 
 class Measurements:
-    """The servers, all running at once though one at a time has work, and what they showed."""
+    """The servers and their figures. All servers run, but only one has requests at a time."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class Measurements:
             )
 
     def __enter__(self) -> "Measurements":
-        """Start the servers; they stop at the end of the block."""
+        """Start the servers, which stop at the end of the block."""
         core, settings = self._cores.server, self._measured.settings
         comptoir = program_beside("comptoir")
         options = ["serve", "--port", "0", "--host", "127.0.0.1"]
@@ -189,7 +189,7 @@ class Measurements:
 
     @property
     def figures(self) -> list[Figure]:
-        """Everything that was measured, in the order of the table."""
+        """All figures, in the order of the table."""
         return [
             *self._floors.values(),
             self._group,
@@ -211,11 +211,11 @@ class Measurements:
 
     @property
     def shares(self) -> list[float]:
-        """Which part of its core the server under load got, run by run; 1 is a core to itself."""
+        """The share of its core that the server under load used in each run; at most 1."""
         return self._shares
 
     def warm_up(self) -> None:
-        """Let every server answer each of its scenarios for a second, unmeasured."""
+        """Send each scenario to every server for a second, without measuring."""
         held = self._scenarios
         for scenario in (held.read, held.price, held.price_again, held.update):
             self._wrk.run(self._bare[scenario.name], scenario, CONNECTIONS, 1)
@@ -226,7 +226,7 @@ class Measurements:
         self._shares.clear()
 
     def round(self) -> Iterator[str]:
-        """Measure everything once; gives the name of each piece as it begins."""
+        """Measure everything once; yields the name of each part before it starts."""
         held = self._scenarios
         for scenario in (held.read, held.price, held.price_again):
             yield scenario.name
@@ -281,7 +281,7 @@ class Measurements:
             figure.add(in_batch.cpu / BATCH, self._run(service, alone).cpu)
 
     def _beside(self, on_postgres: OnPostgres, loading: float) -> Iterator[str]:
-        """Measure PostgreSQL beside SQLite, on which loading has just taken some seconds."""
+        """Measure PostgreSQL beside SQLite, with the CPU seconds that loading took on SQLite."""
         held = self._scenarios
         yield "reads on PostgreSQL"
         on_postgres.measure_reads(self._service, held.read)
@@ -298,7 +298,7 @@ class Measurements:
         on_postgres.measure_loading(loading)
 
     def _loading(self) -> float:
-        """Measure loading into SQLite; gives the seconds that it took the service."""
+        """Measure loading into SQLite; returns the service's CPU seconds."""
         seconds = []
         for way in ("service", "driver"):
             command = python_command(

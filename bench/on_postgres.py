@@ -1,8 +1,8 @@
-"""The service on PostgreSQL: the same company, asked for the same, beside the service on SQLite.
+"""The service on PostgreSQL, with the same company and requests as on SQLite.
 
-Every figure has its other side in the same round: the service on SQLite, the bare driver, or
-pgbench. The CPU of the database server counts apart from the service's, and where the two stores
-are compared as a whole, to it.
+Both sides of a figure are measured in the same round: the other side is the service on SQLite, the
+bare driver, or pgbench. The CPU of the database server is measured separately. It is added to the
+service's CPU if a figure compares the two stores as a whole.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from support.postgres import name_of
 LOADING = Path(__file__).with_name("loading.py")
 READERS, WRITERS = 16, 64
 COMPANIES = 8
-"""How many companies are written to at once."""
+"""The number of companies that are written to at the same time."""
 
 _SELECT = f'SELECT * FROM "{CUSTOMERS}" WHERE company_id = $1 AND id = $2'
 
 
 class OnPostgres:
-    """Asks the service on PostgreSQL, the service on SQLite, and the database itself."""
+    """Measures the service on PostgreSQL, the service on SQLite, and the database alone."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class OnPostgres:
                 await load_all(store, company, {CONTACTS: measured.files[CONTACTS]})
             company = await add_company(store, large.company_id)
             await load_all(store, company, {CONTACTS: large.files[CONTACTS]})
-            # what autovacuum does within a minute of such loads
+            # autovacuum does the same within a minute of such loads
             await self._analyze()
             if self.searches:
                 await store.catch_up(company, MODEL.by_name[CONTACTS])
@@ -95,7 +95,7 @@ class OnPostgres:
 
     @property
     def figures(self) -> list[Figure]:
-        """What was measured, in the order of the table."""
+        """All figures, in the order of the table."""
         return [
             *self._reads.figures,
             *self._updates.figures,
@@ -105,7 +105,7 @@ class OnPostgres:
 
     @property
     def notes(self) -> list[str]:
-        """What it was measured on, and what was not."""
+        """The server's version and settings, and what was not measured."""
         told = [self._postgres.told]
         if not self.searches:
             told.append(
@@ -123,7 +123,7 @@ class OnPostgres:
         )
 
     def warm_up(self, scenarios: Sequence[Scenario]) -> None:
-        """Let the service answer each of some scenarios for a second, unmeasured."""
+        """Send each scenario to the service for a second, without measuring."""
         for scenario in scenarios:
             self._wrk.run(self._own, scenario, READERS, 1)
 
@@ -140,7 +140,7 @@ class OnPostgres:
         self._reads.add(many, one, bare, selects)
 
     def measure_updates(self, on_sqlite: Server, update: Scenario) -> None:
-        """Measure durable updates once: of one company, of several, and pgbench's own."""
+        """Measure durable updates once: of one company, of several, and by pgbench."""
         own = self._run(self._own, update, WRITERS)
         pgbench = self._pgbench.updates(self._seconds)
         several = self._run(self._own, self._spread(update), WRITERS)
@@ -148,12 +148,12 @@ class OnPostgres:
         self._updates.add(own, pgbench, several, other)
 
     def measure_short(self, what: str, on_sqlite: Server, scenario: Scenario) -> None:
-        """Measure what a request of many costs once, on both stores."""
+        """Measure a short request once, on both stores, with wrk."""
         own, other = (self._run(each, scenario, READERS) for each in (self._own, on_sqlite))
         self._pair(what).add(own.cpu + own.database, other.cpu)
 
     def measure_long(self, what: str, on_sqlite: Server, scenario: Scenario) -> None:
-        """Measure what a request costs once that takes long, on both stores."""
+        """Measure a long request once, on both stores, with few requests."""
         seconds = max(0.5, self._seconds / 6)
         own, other = (cpu_of(each, scenario, seconds) for each in (self._own, on_sqlite))
         self._pair(what).add(own, other)
@@ -165,7 +165,7 @@ class OnPostgres:
         return self._pairs[what]
 
     def measure_loading(self, on_sqlite: float) -> None:
-        """Measure a load once, beside the seconds that it took on SQLite."""
+        """Measure a load once, beside the CPU seconds that it took on SQLite."""
         file = str(self._measured.files[CUSTOMERS])
         command = python_command(LOADING, "postgres", self._settings.database, file)
         before = self._postgres.cpu_seconds
@@ -176,7 +176,7 @@ class OnPostgres:
         self._load.add(float(output) + used, on_sqlite)
 
     def _spread(self, update: Scenario) -> Scenario:
-        """The same updates over several companies, one after another."""
+        """The same updates for several companies in turn."""
         paths = update.paths.read_text(encoding="ascii").splitlines()
         file = update.paths.with_name("contacts-of-several")
         spread = (

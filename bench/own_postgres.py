@@ -1,7 +1,7 @@
-"""A PostgreSQL of the benchmark's own: durable, on the disk of the build folder, and on both cores.
+"""The benchmark's own PostgreSQL server: durable, in the build folder, on both cores.
 
-It is not pinned to one core, and neither is pgbench: what the service is compared with has all of
-the machine, as the service has with its load.
+Neither the server nor pgbench is pinned to a core, because the service and its load use the whole
+machine too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,21 +18,21 @@ _SETTINGS: Mapping[str, Setting] = {
     "synchronous_commit": True,
     "full_page_writes": True,
     "shared_buffers": "256MB",
-    # no checkpoint but by time, so that none falls into the rounds of one run alone
+    # checkpoints only by time, so that none runs in one round but not in another
     "max_wal_size": "8GB",
 }
 _TOLD = ("server_version", "wal_sync_method", "autovacuum", *_SETTINGS)
 
 
 class OwnPostgres(Postgres):
-    """The server, and what it costs."""
+    """The server, and its cost."""
 
     def __init__(self, build: Path) -> None:
         super().__init__(_SETTINGS, durable=True, within=build)
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time of all its processes since it started, as user and as system."""
+        """The CPU time of all its processes since it started, user and system."""
         total = cpu_seconds_of(self.pid, with_ended=True)
         for child in children_of(self.pid):
             with suppress(FileNotFoundError, ProcessLookupError):
@@ -50,7 +50,7 @@ class OwnPostgres(Postgres):
 
 @contextmanager
 def own_postgres(build: Path, cores: Cores) -> Iterator[OwnPostgres]:
-    """Start it, until the block ends; raises `SetupFault` when this machine cannot."""
+    """Start a server until the block ends; raises `SetupFault` if this machine cannot."""
     programs = found_programs()
     if programs is None or not programs.has("pgbench"):
         raise SetupFault("postgres or pgbench is missing. Install them: apt-get install postgresql")

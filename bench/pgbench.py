@@ -1,4 +1,4 @@
-"""pgbench: what the database itself can do, asked by its own program."""
+"""pgbench: the speed of the database alone, measured by its own program."""
 
 import re
 import subprocess
@@ -19,14 +19,14 @@ _RATE = re.compile(r"tps = ([\d.]+) \(without")
 
 @dataclass(frozen=True, slots=True)
 class PgbenchRun:
-    """Transactions a second, and the CPU of the database server for each, in µs."""
+    """Transactions a second, and the CPU of the database server for each in µs."""
 
     rate: float
     database: float
 
 
 class Pgbench:
-    """Runs against a database of its own, on both cores, with prepared statements."""
+    """Runs pgbench on a database of its own, on both cores, with prepared statements."""
 
     def __init__(self, postgres: OwnPostgres, cores: Cores) -> None:
         self._postgres = postgres
@@ -35,7 +35,7 @@ class Pgbench:
         self._output("--initialize", "--quiet", f"--scale={_SCALE}")
 
     def selects(self, seconds: float) -> PgbenchRun:
-        """Point selects, as `pgbench --select-only` makes them."""
+        """Point selects, as of `pgbench --select-only`."""
         return self._run("--select-only", seconds=seconds)
 
     def updates(self, seconds: float) -> PgbenchRun:

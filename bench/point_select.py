@@ -1,4 +1,4 @@
-"""The round trip: a point select by the bare driver, on one connection, with nothing around it."""
+"""A round trip: a point select by the bare driver on one connection."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ import uvloop
 from own_postgres import OwnPostgres
 
 _AT_ONCE = 100
-"""How many are sent between two looks at the clock."""
+"""Selects between two reads of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """What a select takes, in µs: waited for, and as CPU of the client and of the database."""
+    """The cost of a select in µs: elapsed time, CPU of the client, CPU of the database."""
 
     waited: float
     client: float
@@ -26,7 +26,7 @@ class RoundTrip:
 def round_trip(
     postgres: OwnPostgres, url: str, statement: str, values: Sequence[Sequence[str]], seconds: float
 ) -> RoundTrip:
-    """Measure a prepared statement for some seconds, with each of some values in turn."""
+    """Measure a prepared statement for `seconds`, with each of `values` in turn."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_measured(postgres, url, statement, values, seconds))
 

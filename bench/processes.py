@@ -1,4 +1,4 @@
-"""Processes on a core of their own: servers started and stopped by handle, their CPU time read."""
+"""Processes that are pinned to a core: start, stop, and measure their CPU time."""
 
 import os
 import shutil
@@ -12,30 +12,30 @@ from typing import IO, Protocol
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _STOP_SECONDS = 15
-# in /proc/<pid>/stat, counted behind the command's name, which may hold blanks
+# fields of /proc/<pid>/stat, counted after the command's name, which may contain spaces
 _OWN = slice(11, 13)
 _WITH_ENDED = slice(11, 15)
 
 
-class SetupFault(Exception):  # noqa: N818 - says what the machine lacks, and what to do
-    """The benchmark cannot run here as things are."""
+class SetupFault(Exception):  # noqa: N818 - reports what the machine lacks, and what to do
+    """The benchmark cannot run on this machine as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """The numbers of two cores: one serves, the other sends requests."""
+    """The numbers of two cores: one for the server, one for the load."""
 
     server: int
     load: int
 
     @property
     def both(self) -> tuple[int, int]:
-        """The two, for what is not to be held to one of them."""
+        """Both cores, for processes that are not pinned to one."""
         return self.server, self.load
 
 
 def two_cores() -> Cores:
-    """The first two cores that this process may use; raises `SetupFault` when there is one."""
+    """The first two cores that this process may use; raises `SetupFault` if there is only one."""
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
         raise SetupFault("two cores are needed: one for the server, one for the load.")
@@ -43,19 +43,19 @@ def two_cores() -> Cores:
 
 
 def on_cores(cores: Sequence[int], command: Sequence[str]) -> list[str]:
-    """The command that runs another on some cores; both are one process."""
+    """The command that runs another command on some cores, in the same process."""
     listed = ",".join(map(str, cores))
     return [program("taskset", "util-linux"), "--cpu-list", listed, *command]
 
 
 def on_core(core: int, command: Sequence[str]) -> list[str]:
-    """The command that runs another on one core."""
+    """The command that runs another command on one core."""
     return on_cores((core,), command)
 
 
 @contextmanager
 def being_on(cores: Sequence[int]) -> Iterator[None]:
-    """Run this process itself on some cores until the block ends, and what it starts for ever."""
+    """Run this process on some cores until the block ends; processes that it starts stay there."""
     own = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -65,9 +65,9 @@ def being_on(cores: Sequence[int]) -> Iterator[None]:
 
 
 def cpu_seconds_of(pid: int, *, with_ended: bool = False) -> float:
-    """The CPU time of all threads of a process, as user and as system.
+    """The CPU time of all threads of a process, user and system.
 
-    With that of the processes that it started and saw end, if so asked.
+    `with_ended` adds the CPU time of its child processes that have ended.
     """
     stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     fields = stat.rpartition(")")[2].split()
@@ -76,7 +76,7 @@ def cpu_seconds_of(pid: int, *, with_ended: bool = False) -> float:
 
 
 def program(name: str, package: str) -> str:
-    """The path of a program; raises `SetupFault` with the Debian package that brings it."""
+    """The path of a program; raises `SetupFault` with the Debian package that contains it."""
     found = shutil.which(name)
     if found is None:
         raise SetupFault(f"{name} is missing. Install it: apt-get install {package}")
@@ -84,25 +84,25 @@ def program(name: str, package: str) -> str:
 
 
 def program_beside(name: str) -> str:
-    """The path of a program that is installed beside Python."""
+    """The path of a program that is installed with this Python."""
     return str(Path(sys.executable).with_name(name))
 
 
 def python_command(script: Path, *arguments: str) -> list[str]:
-    """The command that runs one of the benchmark's own scripts."""
+    """The command that runs one of the benchmark's scripts."""
     return [sys.executable, str(script), *arguments]
 
 
 class Costly(Protocol):
-    """Whatever uses CPU time."""
+    """A process or a server that uses CPU time."""
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time that it has used since it started, as user and as system."""
+        """The CPU time since its start, user and system."""
 
 
 class Server:
-    """A server that runs: where it listens, and what it costs, with a database beside it or not."""
+    """A running server: its URL and its cost, with the cost of its database."""
 
     def __init__(
         self, name: str, process: subprocess.Popen[str], url: str, database: Costly | None = None
@@ -114,12 +114,12 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time of all its threads since it started, as user and as system."""
+        """The CPU time of all its threads since its start, user and system."""
         return cpu_seconds_of(self._process.pid)
 
     @property
     def database_seconds(self) -> float:
-        """The CPU time of the database server that it asks, 0 when there is none."""
+        """The CPU time of its database server, 0 if there is none."""
         return 0 if self._database is None else self._database.cpu_seconds
 
 
@@ -127,9 +127,9 @@ class Server:
 def running(
     name: str, command: Sequence[str], core: int, database: Costly | None = None
 ) -> Iterator[Server]:
-    """A server on a core; the last word of the first line that it prints is its URL.
+    """Run a server on a core; the last word of its first line of output is its URL.
 
-    Its standard error stream, where a service logs, is thrown away.
+    Its standard error, the log of a service, is discarded.
     """
     pinned = on_core(core, command)
     with subprocess.Popen(

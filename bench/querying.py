@@ -1,4 +1,4 @@
-"""Asking much of many records: pages, filters, counts, sums, related records."""
+"""Large queries: pages, filters, counts, sums, related records."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ from wrk import Scenario, Wrk
 PAGE = 1_000
 EXPANDED = 100
 ASKED = 500
-"""How many different values the filters have."""
+"""The number of different values in the filters."""
 
 CONNECTIONS = 4
 _NOT_IMPLEMENTED = 501
@@ -30,11 +30,11 @@ _BY_DRIVER: Mapping[str, str] = {
     "count": f'SELECT count(*) FROM "{CONTACTS}" {_OF_COMPANY}',
     "group": f'SELECT "sourceType", sum("unitPrice") FROM "{PRICES}" {_OF_COMPANY} GROUP BY 1',
 }
-"""What the service is compared with that has to go through all records."""
+"""The comparison for queries that read all records."""
 
 
 class Querying:
-    """Asks a server of a large company, and the bare driver for what it has to go through."""
+    """Measures a server of a large company, and the bare driver with the same work."""
 
     def __init__(
         self, large: Large, token: str, folder: Path, cores: Cores, seconds: float
@@ -42,7 +42,7 @@ class Querying:
         self._large = large
         self._folder = folder
         self._core = cores.server
-        # what is sent one behind the other varies less, so a part of the time shows as much
+        # sequential requests vary less, so a part of the time is enough
         self._seconds = max(0.5, seconds / 6)
         self._wrk = Wrk(cores.load)
         self._headers = {"Authorization": f"Bearer {token}"}
@@ -66,7 +66,7 @@ class Querying:
 
     @property
     def figures(self) -> list[Figure]:
-        """What was measured, in the order of the table."""
+        """All figures, in the order of the table."""
         driven = [self._driven[name] for name in self._names]
         return [self._page, self._bytes, self._indexed, *driven, self._expand]
 
@@ -76,11 +76,12 @@ class Querying:
         return [] if self._groups else ["$apply was not measured: the service answers 501."]
 
     def scenario(self, name: str) -> Scenario:
-        """One of its scenarios, to be asked of another server of the same company."""
+        """A scenario, for another server of the same company."""
         return self._scenarios[name]
 
     def start(self, stack: ExitStack, server: Server) -> None:
-        """Start the floor of a page, which stops with the stack; ask what the service can do."""
+        """Start the floor of a page, which stops with the stack; find out what the service
+        supports."""
         page = floor.record(server.url, self._scenarios["page"])
         self._bytes.add(len(page.body))
         command = python_command(
@@ -90,7 +91,7 @@ class Querying:
         self._groups = status_of(server, self._scenarios["group"]) != _NOT_IMPLEMENTED
 
     def measure(self, server: Server) -> None:
-        """Measure once."""
+        """Measure everything once."""
         if self._bare is None:
             raise LookupError("the floor has not been started")
         self._page.add(self._long(server, "page"), self._long(self._bare, "page"))
@@ -132,7 +133,7 @@ class Querying:
         return {name: self._scenario(name, each) for name, each in paths.items()}
 
     def _filtered(self, name: str) -> list[str]:
-        """Filters with three conditions, the first of them over a property."""
+        """Filters with three conditions, the first of them on `name`."""
         found = []
         for each in self._contacts:
             value = each[name].replace("'", "''")

@@ -1,13 +1,13 @@
 """The benchmark: `make bench`, or with arguments `make bench ARGS='--quick --json FILE'`.
 
-The server has one core, the load (wrk) another. Servers that are compared run in the same rounds,
-right behind each other, so that what else the machine does meets both; a ratio is the median over
-the rounds. What a request costs is the CPU time of the server's process, user and system, over the
-requests that it answered. Updates are durable: the database lies on the disk of this folder, not in
-memory, and each commit waits for the disk.
+The server has one core, and the load (wrk) another. Servers that are compared run in the same
+rounds, one after the other, so that other activity on the machine affects both; a ratio is the
+median over the rounds. The cost of a request is the CPU time of the server's process, user and
+system, divided by the number of responses. Updates are durable: the database is on the disk of this
+folder, not in memory, and each commit waits for the disk.
 
-The service on PostgreSQL is measured beside the one on SQLite, where there are the programs
-of PostgreSQL. Its server is on neither core alone, and its CPU time counts apart.
+The service on PostgreSQL is measured beside the service on SQLite, if PostgreSQL's programs are
+installed. Its database server is not pinned to a core, and its CPU time is measured separately.
 """
 
 import argparse
@@ -32,16 +32,16 @@ from wrk import LoadFault
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL_RECORDS = ROOT.parent / "shared" / "real" / "adventureworks"
-"""Loaded where they are at hand; otherwise a sample company is generated."""
+"""Loaded if they exist; otherwise a sample company is generated."""
 
 
 def main() -> None:
-    """Measure and print; exits with one line when the machine lacks something."""
+    """Measure and print; exits with one line if the machine lacks something."""
     arguments = _arguments()
     try:
         program("wrk", "wrk")
         cores = two_cores()
-        # nothing but what is measured runs on the server's core
+        # only the measured server runs on the server's core
         os.sched_setaffinity(0, {cores.load})
         build = ROOT / "build"
         build.mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _postgres(stack: ExitStack, build: Path, cores: Cores) -> OwnPostgres | None:
-    """A server that stops with the stack; None, and a line, where there is no PostgreSQL."""
+    """A server that stops with the stack; prints a line and returns None without PostgreSQL."""
     try:
         return stack.enter_context(own_postgres(build, cores))
     except SetupFault as fault:

@@ -1,4 +1,4 @@
-"""Searching many contacts: by the index, by a scan, and beside point reads."""
+"""Searches among many contacts: with the index, with a scan, and beside point reads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,18 +12,18 @@ from wrk import Scenario, Wrk
 
 CONNECTIONS = 4
 SOUGHT = 500
-"""How many contacts are looked for, by numbers that one or a few of all contacts hold."""
+"""The number of searched contacts, by numbers that one or a few contacts contain."""
 
 
 class Searching:
-    """Asks for a few of many contacts in three ways."""
+    """Searches for a few of many contacts in three ways."""
 
     def __init__(
         self, large: Large, token: str, folder: Path, cores: Cores, seconds: float
     ) -> None:
         self._token = token
         self._folder = folder
-        # a third of the time shows as much
+        # a third of the time is enough
         self._seconds = max(1, seconds / 3)
         self._wrk = Wrk(cores.load)
         self._indexing = Single("CPU to index a contact", "µs")
@@ -36,7 +36,7 @@ class Searching:
         numbers = [each["number"] for each in sought]
         self._by_key = self._scenario("read a contact", [f"({each['id']})" for each in sought])
         self.by_index = self._scenario("search", [f"?$search={number}" for number in numbers])
-        # a term that no text has, and that is too short for the index
+        # a term that no text contains, and that is too short for the index
         rest = quote(" OR ~~")
         self._by_scan = self._scenario(
             "search by a scan", [f"?$search={number}{rest}" for number in numbers]
@@ -44,11 +44,11 @@ class Searching:
 
     @property
     def figures(self) -> list[Figure]:
-        """What was measured, in the order of the table."""
+        """All figures, in the order of the table."""
         return [self._read, self._scanned, self._indexing]
 
     def measure(self, server: Server) -> None:
-        """Measure once: searches by the index, by a scan, and point reads."""
+        """Measure once: searches with the index, with a scan, and point reads."""
         read, search, scan = (
             self._wrk.run(server, scenario, CONNECTIONS, self._seconds).cpu
             for scenario in (self._by_key, self.by_index, self._by_scan)

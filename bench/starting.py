@@ -1,11 +1,11 @@
-"""What starting costs: CPU time of commands and of `serve` to its first answer, and memory at rest.
+"""The cost of a start: CPU time of commands and of `serve` to its first response, and memory.
 
 Usage: python bench/starting.py [--against CHECKOUT] [--rounds N]
 
-With `--against` another checkout is measured in the same rounds, and the table has ratios to it.
-Figures are medians over the rounds, CPU time is that of user and system. The service runs on a
-sample company in a file of SQLite that is up to date. Both checkouts run with the packages of this
-one. The memory needs `/proc` of Linux.
+`--against` measures another checkout in the same rounds, and adds ratios to the table. Figures are
+medians over the rounds; CPU time is user and system. The service runs on a sample company in an
+SQLite file whose schema is current. Both checkouts run with the packages of this one. The memory is
+read from `/proc`, which needs Linux.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from processes import cpu_seconds_of
 HERE = Path(__file__).resolve().parents[1]
 COMMANDS = (("--help",), ("token",))
 REST_SECONDS = 1.5
-"""How long a service has been without a request when its memory is read."""
+"""Seconds without a request before the memory of a service is read."""
 
 _MEBIBYTE = 1024
 _MEMORY = re.compile(r"^(Rss|Pss): +(\d+) kB", re.MULTILINE)
@@ -36,7 +36,7 @@ _MEMORY = re.compile(r"^(Rss|Pss): +(\d+) kB", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Checkout:
-    """The sources of one checkout, over the database and keys of one folder."""
+    """The sources of a checkout, with a database and keys in a folder."""
 
     root: Path
     folder: Path
@@ -55,7 +55,7 @@ class Checkout:
         return [sys.executable, "-m", "comptoir", *arguments]
 
     def last_line(self, *arguments: str) -> str:
-        """The last line that a command prints."""
+        """The last line of a command's output."""
         done = subprocess.run(
             self.command(*arguments),
             env=self.environment,
@@ -74,7 +74,7 @@ class Checkout:
         return sum(after[2:4]) - sum(before[2:4])
 
     def service(self, path: str, token: str) -> Mapping[str, float]:
-        """What `serve` costs until its first answer, and has in memory at rest."""
+        """The cost of `serve` until its first response, and its memory at rest."""
         with subprocess.Popen(
             self.command("serve", "--port", "0"),
             env=self.environment,
@@ -126,7 +126,7 @@ def main() -> None:
 def _measured(
     checkouts: Sequence[Checkout], arguments: argparse.Namespace
 ) -> list[dict[str, list[float]]]:
-    """For each checkout, the figures of all rounds by name."""
+    """The figures of all rounds by name, for each checkout."""
     company = checkouts[0].last_line("sample")
     token = checkouts[0].last_line("token")
     path = f"/companies({company})/contactsExt?$top=5"

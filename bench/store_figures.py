@@ -1,4 +1,4 @@
-"""The figures of the service on PostgreSQL, and what each is compared with."""
+"""The figures of the service on PostgreSQL, and their comparisons."""
 
 from figures import Comparison, Figure, Single
 from pgbench import CLIENTS, PgbenchRun
@@ -9,9 +9,10 @@ ON = "on PostgreSQL"
 
 
 class ReadFigures:
-    """What a read by id costs: at most twice what it does on SQLite, and a round trip.
+    """The cost of a read by id, compared with twice its cost on SQLite and a round trip.
 
-    The round trip is the bare driver's: its CPU where CPU is compared, else the time that it takes.
+    The round trip is that of the bare driver: its CPU if CPU is compared, otherwise its elapsed
+    time.
     """
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class ReadFigures:
         self._selects_cpu = Single("point select by pgbench -S: CPU of database", "µs")
 
     def add(self, many: list[Run], one: list[Run], bare: RoundTrip, selects: PgbenchRun) -> None:
-        """Take what a round gave; the runs are those on PostgreSQL and on SQLite."""
+        """Add a round: the runs on PostgreSQL and on SQLite."""
         own, other = many
         self._cpu.add(own.cpu, 2 * other.cpu + bare.client)
         self._stores.add(own.cpu, other.cpu)
@@ -40,7 +41,7 @@ class ReadFigures:
 
     @property
     def figures(self) -> list[Figure]:
-        """In the order of the table."""
+        """The figures in the order of the table."""
         return [
             self._cpu,
             self._waited,
@@ -54,7 +55,7 @@ class ReadFigures:
 
 
 class UpdateFigures:
-    """What durable updates cost on PostgreSQL, and how many there are in a second."""
+    """The cost and the rate of durable updates on PostgreSQL."""
 
     def __init__(self, connections: int, companies: int) -> None:
         name = f"updates {ON}, {connections} conn."
@@ -71,7 +72,7 @@ class UpdateFigures:
         self._several_database = Comparison(f"{several}: CPU of database", "µs", "µs, one company")
 
     def add(self, own: Run, pgbench: PgbenchRun, several: Run, other: Run) -> None:
-        """Take what a round gave: on PostgreSQL, by pgbench, over several companies, on SQLite."""
+        """Add a round: on PostgreSQL, by pgbench, over several companies, on SQLite."""
         self._rate.add(own.rate, pgbench.rate)
         self._cpu.add(own.cpu, other.cpu)
         self._database.add(own.database, pgbench.database)
@@ -83,7 +84,7 @@ class UpdateFigures:
 
     @property
     def figures(self) -> list[Figure]:
-        """In the order of the table."""
+        """The figures in the order of the table."""
         return [
             self._rate,
             self._cpu,

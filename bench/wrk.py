@@ -1,4 +1,4 @@
-"""Load from wrk, on a core of its own."""
+"""Load by wrk, on a core of its own."""
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +17,16 @@ _WITHOUT_END = 3_600
 _HEAD_START = 0.3
 
 
-class LoadFault(Exception):  # noqa: N818 - a measurement that measured something else
-    """A server answered with errors, or not at all."""
+class LoadFault(Exception):  # noqa: N818 - reports a measurement that measured something else
+    """A server returned errors, or no response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Requests to send in turn: a file of paths below the base URL, headers, and maybe a body.
+    """Requests to send in turn: a file of paths, headers, and an optional body.
 
-    Those with a body are PATCH requests unless `method` is another. `%d` in the body stands for a
-    number that no other request of the run has.
+    Requests with a body are PATCH requests unless `method` is another. `%d` in the body is replaced
+    by a number that is unique in the run.
     """
 
     name: str
@@ -47,16 +47,16 @@ class _Summary(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of a run of wrk: requests a second, and in µs latencies and CPU of a request."""
+    """The result of a run: requests a second; in µs, latencies and CPU of a request."""
 
     rate: float
     p50: float
     p99: float
     cpu: float
     database: float
-    """The CPU of the database server beside the server."""
+    """The CPU of the server's database for each request, in µs."""
     share: float
-    """Which part of its core the server used."""
+    """The share of its core that the server used."""
 
 
 class Wrk:
@@ -67,7 +67,7 @@ class Wrk:
         self._program = program("wrk", "wrk")
 
     def run(self, server: Server, scenario: Scenario, connections: int, seconds: float) -> Run:
-        """Send requests for some seconds; raises `LoadFault` unless all were answered with 2xx."""
+        """Send requests for `seconds`; raises `LoadFault` unless all responses have status 2xx."""
         before, asked_before = server.cpu_seconds, server.database_seconds
         command = self._command(server, scenario, connections, seconds)
         output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
@@ -85,7 +85,7 @@ class Wrk:
 
     @contextmanager
     def beside(self, server: Server, scenario: Scenario, connections: int) -> Iterator[list[float]]:
-        """Keep sending requests until the block ends; then the list holds how many a second."""
+        """Send requests until the block ends; the list then contains the requests a second."""
         command = self._command(server, scenario, connections, _WITHOUT_END)
         rates: list[float] = []
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -93,7 +93,7 @@ class Wrk:
                 sleep(_HEAD_START)
                 yield rates
             finally:
-                # wrk ends on this signal as it does at the end of its time
+                # on this signal wrk ends as at the end of its time
                 process.send_signal(SIGINT)
                 output, _ = process.communicate(timeout=30)
         summary = _summary(output, f"{scenario.name} from {server.name}")

@@ -28,28 +28,28 @@ sys.dont_write_bytecode = False
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: while a test waits, another one computes."""
+    """One process more than the number of cores: while a test waits, another one computes."""
     return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_finish() -> None:
-    """Keep the tests out of the search for garbage: they stay to the end."""
+    """Exclude the tests from garbage collection, since they stay until the end."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder in which the processes of the test run meet."""
+    """The folder that the processes of the test run share."""
     mine = tmp_path_factory.getbasetemp()
     return mine.parent if "PYTEST_XDIST_WORKER" in os.environ else mine
 
 
 @pytest.fixture(scope="session")
 def postgres_server(request: pytest.FixtureRequest, run_folder: Path) -> Databases:
-    """The one PostgreSQL of the whole run, which is not to be stopped: its databases."""
+    """The databases of the PostgreSQL server of the whole run; tests must not stop it."""
     used = ExitStack()
-    # not at the end of a test: it waits for the other processes, for longer than a test may take
+    # not at the end of a test, since it waits for the other processes
     request.config.add_cleanup(used.close)
     return used.enter_context(shared_postgres(run_folder))
 
@@ -64,19 +64,19 @@ def postgres_url(postgres_server: Databases) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def fresh_sqlite(tmp_path_factory: pytest.TempPathFactory) -> FreshDatabase:
-    """How a fresh database is made on SQLite."""
+    """Creates fresh databases on SQLite."""
     return FreshSqlite(tmp_path_factory.mktemp("templates"))
 
 
 @pytest.fixture(scope="session")
 def fresh_postgres(postgres_server: Databases) -> FreshDatabase:
-    """How a fresh database is made on PostgreSQL."""
+    """Creates fresh databases on PostgreSQL."""
     return FreshPostgres(postgres_server)
 
 
 @pytest.fixture(scope="session", params=FRESH)
 def fresh_database(request: pytest.FixtureRequest) -> FreshDatabase:
-    """How a fresh database is made; each database that the service runs on has its turn."""
+    """Creates fresh databases; one parameter for each supported database."""
     fresh: FreshDatabase = request.getfixturevalue(f"fresh_{request.param}")
     return fresh
 
@@ -126,19 +126,19 @@ def service(
 
 @pytest.fixture
 def company(service: Service) -> Company:
-    """A company without records, which no other test has."""
+    """A company without records, for one test."""
     return service.new_company()
 
 
 @pytest.fixture(scope="module")
 def stocked(service: Service) -> Company:
-    """A company with the sample of every kind, which is not to be changed."""
+    """A company with a sample of every entity set, which tests must not change."""
     return stock(service.new_company())
 
 
 @pytest.fixture
 def own_stock(company: Company) -> Company:
-    """A company with the sample of every kind, which no other test has."""
+    """A company with a sample of every entity set, for one test."""
     return stock(company)
 
 
@@ -152,7 +152,7 @@ def stock(company: Company) -> Company:
 def server(
     fresh_database: FreshDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    """The service as a process, which is not to be stopped."""
+    """The service as a process, which tests must not stop."""
     folder = tmp_path_factory.mktemp("server")
     with Server(
         Settings(database=fresh_database(folder, MODEL), keys=str(folder / "keys")), folder
@@ -171,5 +171,5 @@ def specimen_service(
 
 @pytest.fixture
 def specimens(specimen_service: Service) -> Company:
-    """A company without specimens, which no other test has."""
+    """A company without specimens, for one test."""
     return specimen_service.new_company()

@@ -1,4 +1,4 @@
-"""`comptoir changes`: each change once and in order, now and from now on."""
+"""`comptoir changes`: each change once and in order, past and future ones."""
 
 import select
 import signal
@@ -109,7 +109,7 @@ def test_a_negative_number_is_refused(ready: Command) -> None:
 
 
 def read(process: Process, count: int) -> list[bytes]:
-    """The next lines; a line that does not come within seconds fails the test."""
+    """The next lines; fails the test if a line does not come within seconds."""
     lines: list[bytes] = []
     for _ in range(count):
         if not lines:

@@ -1,4 +1,4 @@
-"""SQLite files that cannot be used: an error in one line, and no file by mistake."""
+"""SQLite files that cannot be used: an error in one line, and no new file."""
 
 import os
 import resource
@@ -118,7 +118,7 @@ def test_an_unsupported_url_is_reported(command: Command, url: str) -> None:
 
 
 def obeying_modes() -> list[str]:
-    """The command through which another runs so that the modes of files count, for root as well."""
+    """The program that runs the command without root's right to ignore the modes of files."""
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
@@ -128,7 +128,7 @@ def obeying_modes() -> list[str]:
 
 @pytest.fixture
 def closed(ready: Command) -> Iterator[Command]:
-    """The command in a folder, and with a database, that nobody can write."""
+    """The command in a folder, and with a database, that are not writable."""
     ready.done("token")
     ready.database.chmod(0o444)
     ready.folder.chmod(0o555)
@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_read_is_reported(ready: Command) -> None:
 
 
 def limited_run(command: Command, limit: int, *arguments: str | Path) -> tuple[int, str]:
-    """Run with a limit on the size of files, in place of a full disk."""
+    """Run with a limit on the size of files, which acts like a full disk."""
     ended = subprocess.run(
         command.arguments(*arguments),
         env=command.environment,

@@ -1,4 +1,4 @@
-"""The help of every command fits the terminal, and shows every word whole."""
+"""The help of every command fits the terminal, without a cut word."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -22,7 +22,7 @@ MOMENTS = ("typer", "comptoir.cli.main", "sqlalchemy.sql", "comptoir.cli.runner"
 
 
 def in_shell(status: int) -> int:
-    """A status as a shell has it: Python ends some interrupted programs by the signal itself."""
+    """A status as in a shell: Python ends some interrupted programs by the signal itself."""
     return 128 - status if status < 0 else status
 
 
@@ -69,7 +69,7 @@ def test_an_interrupt_while_the_database_is_created_leaves_no_traceback(
     with command.started(*arguments) as process:
         until(lambda: command.database.exists() or None, "a database")
         os.kill(process.pid, signal.SIGINT)
-        # it may have been served already, which an interrupt ends well
+        # it may have responded already, and then it ends with status 0
         assert in_shell(process.wait()) in (0, 130)
         said = process.stderr.read().decode()
     assert "Traceback" not in said

@@ -16,7 +16,7 @@ from support.processes import Process
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 CUSTOMERS = 12_000
-"""Enough that a load is not done when its first part is seen."""
+"""Enough rows that a load is not finished when its first part is visible."""
 
 CELLS = "the line has 1 cells, but the first line names 2 columns. Give one cell for each column."
 NOTHING = "0 inserted, 0 updated, 0 unchanged"
@@ -136,7 +136,7 @@ def many_customers(folder: Path, rows: int) -> Path:
     path = folder / "customersExt.csv"
     with path.open("w", encoding="utf-8") as file:
         file.write("displayName,number,lastModifiedDateTime\n")
-        # blank numbers are never matched: written twice, they would be there twice
+        # blank numbers match no record: written twice, they would be two records
         file.writelines(
             f"Customer {at},{f'C{at}' if at % 2 else ''},2020-01-01T00:00:00Z\n"
             for at in range(rows)

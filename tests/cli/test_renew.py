@@ -1,4 +1,4 @@
-"""`comptoir company renew`: the tags and links that become invalid, and those that do not."""
+"""`comptoir company renew`: the tags and links that become invalid, and those that remain valid."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ TRACKED = {"Prefer": "odata.track-changes"}
 
 @pytest.fixture
 def back_up(request: pytest.FixtureRequest) -> BackUp:
-    """Backs up a database of either sort."""
+    """Backs up a database on SQLite or PostgreSQL."""
 
     def make(url: str) -> FileBackup | ServerBackup:
         if not is_postgres(url):
@@ -76,14 +76,14 @@ def incarnation(tag: str) -> str:
 
 
 def current_tag(message: str) -> str:
-    """The tag that a refusal names."""
+    """The tag in the message of a refusal."""
     found = re.search(r'W/"[^"]+"', message)
     assert found is not None
     return found[0]
 
 
 def delta_link(client: Client) -> str:
-    """The delta link of a collection that is read now, without the address of the service."""
+    """The delta link of a collection as it is now, without the address of the service."""
     body = msgspec.json.decode(client.get(AGENTS, headers=TRACKED).content)
     link: str = body["@odata.deltaLink"]
     return link.rpartition("/")[2]
@@ -112,7 +112,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
     fault = refused_start(command)
     printed = command.done("company", "renew", COMPANY).out
 
-    assert "older than what this service last wrote to it" in fault
+    assert "lacks changes that this service has acknowledged" in fault
     assert f"change 4 of the company {COMPANY}" in fault
     assert "`comptoir company renew --all`" in fault
     assert printed.startswith(f"Test {COMPANY}: renewed after change 2")
@@ -122,7 +122,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         fresh_tag = tag_of(client.get(path))
         new = client.patch(path, {"name": "new"}, fresh_tag)
         record(client.post(AGENTS, {"code": "C"}), 201)
-        # the number of the change is the same, and nothing else is
+        # only the number of the change is the same
         assert tag_of(new).rpartition(".")[2] == tag_of(lost).rpartition(".")[2]
         read = client.get(path, headers={"If-None-Match": tag_of(lost)})
         assert record(read)["name"] == "new"
@@ -137,7 +137,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
         rest = page(client.get(half.next_link.rpartition("/")[2]))
         # paging resumes after the values of the last record
         assert {each["code"] for each in half.value + rest.value} >= {"A", "Z"}
-        # but one that leads to a delta link misses the changes that were lost
+        # but a skip token of a delta link misses the lost changes
         assert tracked.next_link is not None
         assert client.get(tracked.next_link.rpartition("/")[2]).status_code == 410
         again = client.patch(path, {}, headers=repeat)
@@ -166,7 +166,7 @@ def test_a_start_notices_an_older_database_even_if_as_much_was_written_to_it_sin
 def test_a_write_by_an_old_tag_is_refused_by_a_service_that_has_not_noticed(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The transaction compares the tag with the incarnation that the company has by then."""
+    """The transaction compares the tag with the company's current incarnation."""
     monkeypatch.setattr(store, "COMPANY_CACHE_SECONDS", 600)
     client = company_of(service_over)
     made = client.post(AGENTS, {"code": "A"})
@@ -182,7 +182,7 @@ def test_a_write_by_an_old_tag_is_refused_by_a_service_that_has_not_noticed(
     assert new != old
     assert record(changed)["@odata.etag"] == tag_of(changed)
     assert incarnation(tag_of(changed)) == incarnation(new)
-    # the token is of the new incarnation, by which the service has looked the company up again
+    # the token has the new incarnation, so the service has looked up the company again
     assert tag_of(seen) == tag_of(changed)
     assert client.patch(path, {"name": "newest"}, tag_of(changed)).status_code == 200
 
@@ -267,7 +267,7 @@ def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
         until(lambda: (ready.folder / "keys" / NAME).exists() or None, "watermarks that are kept")
         server.kill()
 
-    assert "older than" in refused_start(Command(ready.folder, backup.restored()))
+    assert "lacks changes" in refused_start(Command(ready.folder, backup.restored()))
 
 
 @ON_SQLITE

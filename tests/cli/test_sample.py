@@ -1,4 +1,4 @@
-"""`comptoir sample`: a company, filled by the way that loading writes."""
+"""`comptoir sample`: a company that is filled by the code of `load`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`comptoir serve`, as a process of its own."""
+"""`comptoir serve` as a process."""
 
 import shutil
 import signal
@@ -29,7 +29,7 @@ def lines_of(process: Process) -> Iterator[str]:
 
 
 def pasted(lines: list[str]) -> list[dict[str, str]]:
-    """The answers to the commands that a quickstart prints, pasted into a shell as they are."""
+    """The responses to the commands that a quickstart prints, run in a shell."""
     first = next(at for at, line in enumerate(lines) if "TOKEN=" in line)
     script = "\n".join([*lines[first:], ""])
     ended = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
@@ -38,7 +38,7 @@ def pasted(lines: list[str]) -> list[dict[str, str]]:
 
 
 def ready_lines(process: Process) -> list[str]:
-    """The lines that a quickstart prints until the service can be used."""
+    """The lines that a quickstart prints until the service responds."""
     lines: list[str] = []
     for line in lines_of(process):
         lines.append(line)
@@ -74,7 +74,7 @@ def test_the_commands_of_a_quickstart_work_when_pasted(migrated: Command) -> Non
             assert before["id"] == after["id"]
             assert after["displayName"] == "Renamed by curl"
             assert after["searchName"] == "RENAMED BY CURL"
-            # the second time, the values are the record's own already
+            # the second time, the record has the values already
             assert (after["@odata.etag"] != before["@odata.etag"]) == (name == "first")
             process.send_signal(signal.SIGTERM)
             process.wait()

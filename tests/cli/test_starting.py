@@ -8,11 +8,11 @@ SERVING = {
     *("sqlalchemy", "alembic", "asyncpg", "starlette", "uvicorn", "prometheus_client", "mimesis"),
     *("rich", "pydantic", "pyarrow", "offapi", "asyncio"),
 }
-"""Packages that the service uses, or a part of `typer` that the command does without."""
+"""Packages that the service uses, and a part of `typer` that the command does not need."""
 
 
 def imported(command: Command, *arguments: str) -> set[str]:
-    """The packages that a command has imported when it ends."""
+    """The packages that a command has imported at its end."""
     ended = command.run(*arguments, through=["env", "PYTHONPROFILEIMPORTTIME=1"])
     assert ended.status == 0, ended.err
     lines = [line for line in ended.err.splitlines() if line.startswith("import time:")]

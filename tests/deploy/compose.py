@@ -1,4 +1,4 @@
-"""The compose file under `deploy`, as far as it is used there."""
+"""The compose file under `deploy`, as far as the tests use it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -47,25 +47,25 @@ class Service(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is of the package's own image."""
+        """Whether it uses the package's own image."""
         return isinstance(self.build, Build)
 
     @property
     def dockerfile(self) -> Path | None:
-        """What its image is made by; None for one that is fetched."""
+        """The Dockerfile of its image; None for one that is pulled."""
         if isinstance(self.build, Build):
             return self.context / self.build.dockerfile
         return None if self.build is None else self.context / "Dockerfile"
 
     @property
     def context(self) -> Path:
-        """The folder that its image is made of."""
+        """The folder from which its image is built."""
         context = self.build.context if isinstance(self.build, Build) else self.build
         return (FOLDER / (context or "")).resolve()
 
     @property
     def copied(self) -> Iterator[Path]:
-        """The files and folders that its image is made of."""
+        """The files and folders from which its image is built."""
         if self.dockerfile is not None:
             for sources in _COPIED.findall(self.dockerfile.read_text()):
                 yield from (self.context / source for source in sources.split())
@@ -78,14 +78,14 @@ class Compose(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def compose() -> Compose:
-    """The file; raises `msgspec.ValidationError` for a member that is not known here."""
+    """The file; raises `msgspec.ValidationError` for a member that is not declared here."""
     document = yaml.safe_load((FOLDER / "compose.yaml").read_text())
     del document["x-host"]
     return msgspec.convert(document, Compose)
 
 
 def variables(text: str) -> set[str]:
-    """The variables that a text is filled with."""
+    """The variables in a text."""
     return set(_VARIABLE.findall(text))
 
 

@@ -1,6 +1,6 @@
-"""The compose file under `deploy`: all that it names is there, and its parts fit together.
+"""The compose file under `deploy`: the files that it names exist, and its parts fit together.
 
-There is no Docker where the tests run: the file is read, and its images are not built.
+There is no Docker in the tests: the file is read, and its images are not built.
 """
 
 import re
@@ -19,7 +19,7 @@ IN_CONTAINER = "127.0.0.1:8080"
 
 
 def limit(name: str, text: str) -> int:
-    """A number that a text sets."""
+    """A number in a setting."""
     found = re.search(rf"{name} ?= ?(\d+)", text)
     assert found is not None
     return int(found[1])
@@ -99,7 +99,7 @@ def test_there_are_connections_for_all_hosts() -> None:
     )
     assert limit("default_pool_size", PGBOUNCER) < primary
     assert wanted < standby
-    # else it does not start
+    # it does not start without it
     assert standby >= primary
 
 

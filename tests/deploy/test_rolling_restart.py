@@ -1,4 +1,4 @@
-"""A new release, host by host, behind the documented nginx: no request fails."""
+"""Restarts with a new release, host by host, under the documented nginx: no request fails."""
 
 import re
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ PAGE = (ROOT / "docs" / "how-to" / "several-hosts.md").read_text()
 COMPOSE = (FOLDER / "proxy" / "nginx.conf").read_text()
 CLIENTS = 2
 ANSWERS = 30
-"""How many answers each client gets at least, before the restarts, between them and after them."""
+"""The least number of responses to each client before, between and after the restarts."""
 
 ASKED = PATHS["shippingAgentsExt"]
 
 
 def of_page() -> str:
-    """The configuration that the how-to shows."""
+    """The configuration in the how-to."""
     found = re.search(r"^```nginx\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
@@ -49,7 +49,7 @@ def of_compose() -> str:
 
 @pytest.fixture
 def hosts(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[list[Server]]:
-    """Two hosts of the service over one database, with the same keys, each on a port of its own."""
+    """Two hosts of the service over one database, with the same keys and different ports."""
     settings = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))
     with ExitStack() as stack:
         made = []
@@ -61,7 +61,7 @@ def hosts(fresh_database: FreshDatabase, tmp_path: Path) -> Iterator[list[Server
 
 
 class Reader:
-    """Reads a record again and again, over connections that are kept, until it is to stop."""
+    """Reads a record repeatedly over persistent connections, until it is stopped."""
 
     def __init__(self, url: str, company: Client) -> None:
         request = company.build("GET", ASKED)
@@ -77,7 +77,7 @@ class Reader:
                 self.statuses.append(answer.status_code)
 
     def go_on(self) -> None:
-        """Return when it has had some more answers."""
+        """Return when it has received some more responses."""
         wanted = len(self.statuses) + ANSWERS
         until(lambda: len(self.statuses) >= wanted or None, "answers to a reader")
 
@@ -97,7 +97,7 @@ class Reader:
 def test_hosts_that_are_restarted_one_by_one_lose_no_request(
     http: str, names: tuple[str, str], hosts: list[Server], tmp_path: Path
 ) -> None:
-    """Which database they have in common makes no difference to the proxy."""
+    """The proxy behaves the same with any database."""
     company = stock(hosts[0].new_company())
     ports = [host.address[1] for host in hosts]
     with (

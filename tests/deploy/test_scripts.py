@@ -1,4 +1,4 @@
-"""The scripts of the compose file, run as they are: a primary, a standby, a PgBouncer."""
+"""The scripts of the compose file, run unchanged: a primary, a standby, a PgBouncer."""
 
 import asyncio
 import os
@@ -53,7 +53,7 @@ def _run(programs: Programs, script: str, given: Mapping[str, str]) -> None:
 def running(
     programs: Programs, script: str, given: Mapping[str, str], *arguments: str
 ) -> Iterator[None]:
-    """A script that keeps running, as the user who may run PostgreSQL, in its own folder."""
+    """A script that keeps running, as the user of PostgreSQL's programs, in its own folder."""
     account = programs.account
     with tempfile.TemporaryDirectory(dir=open_folder(programs)) as made:
         data = Path(made) / "data"
@@ -64,7 +64,7 @@ def running(
         with (
             (FOLDER / script).open("rb") as text,
             subprocess.Popen(
-                # that user may not enter the folder of the script
+                # that user cannot enter the folder of the script
                 ["sh", "-s", "--", *arguments],
                 stdin=text,
                 stdout=subprocess.DEVNULL,
@@ -83,7 +83,7 @@ def running(
 
 
 def asked(url: str, query: str) -> list[tuple[object, ...]] | None:
-    """The rows of a query; None as long as there is nobody to ask, or nothing."""
+    """The rows of a query; None if the server does not respond, or there are none."""
 
     async def rows() -> list[tuple[object, ...]]:
         connection = await asyncpg.connect(url, statement_cache_size=0)

@@ -1,4 +1,4 @@
-"""The unit for systemd: hardened, and no more than the service can do with."""
+"""The unit for systemd: hardened, with no more rights than the service needs."""
 
 import re
 import subprocess
@@ -24,14 +24,14 @@ EXPOSURE = 3.0
 SECONDS = 60
 
 AS_ROOT = {"fchown"}
-"""What SQLite calls only when it runs as root, as these tests may: to keep a file's owner."""
+"""The calls of SQLite if it runs as root, as in these tests: to keep a file's owner."""
 
 _CALL = re.compile(r"\d+ +(?P<name>\w+)\((?P<arguments>.*)")
 
 
 @cache
 def settings(name: str) -> tuple[str, ...]:
-    """The values that the unit sets, in order."""
+    """The values of the unit, in order."""
     return tuple(re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.MULTILINE))
 
 
@@ -41,7 +41,7 @@ def analyze(*arguments: str | Path) -> str:
 
 
 def calls_of(group: str) -> set[str]:
-    """The system calls of a group of systemd's, and of the groups in it."""
+    """The system calls of a group of systemd, with those of the groups in it."""
     found = set()
     for line in analyze("syscall-filter", group).splitlines()[1:]:
         each = line.strip()
@@ -53,7 +53,7 @@ def calls_of(group: str) -> set[str]:
 
 
 def allowed() -> set[str]:
-    """The system calls that the unit lets through."""
+    """The system calls that the unit allows."""
     calls: set[str] = set()
     for each in settings("SystemCallFilter"):
         if each.startswith("~"):
@@ -106,7 +106,7 @@ def calls(trace: str) -> Iterator[tuple[str, str]]:
 def test_the_service_does_nothing_that_the_unit_forbids(
     workers: int, fresh_database: FreshDatabase, tmp_path: Path
 ) -> None:
-    """It is traced without systemd, since none runs where the tests do."""
+    """It is traced without systemd, which does not run in the tests."""
     trace = tmp_path / "trace"
     strace = (needed("strace", "strace"), "-D", "-f", "-s", "1", "-o", str(trace))
     given = Settings(database=fresh_database(tmp_path, MODEL), keys=str(tmp_path / "keys"))

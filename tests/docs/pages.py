@@ -41,7 +41,7 @@ class Step:
 
 
 def pages() -> Sequence[Path]:
-    """Every page that people read."""
+    """The pages of the documentation."""
     return [
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
@@ -68,7 +68,7 @@ def steps(page: Path) -> list[Step]:
 def run(session: Sequence[Step], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """Run a session in one shell, and return the output of each step, including errors."""
     script = "\n".join(f"{step.commands}\necho; echo '{_MARK}'" for step in session)
-    # where python3 is a script that chooses among several, each call of it would take a while
+    # where python3 is a script that selects an interpreter, each call of it takes time
     path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
         ["sh"],
@@ -94,7 +94,7 @@ def is_expected(expected: str, printed: str) -> bool:
 def _steady(text: str) -> str:
     for varying, name in _VARYING:
         text = varying.sub(name, text)
-    # pages break long lines where the service does not
+    # pages break long lines that the service does not break
     return re.sub(r"\s+", "", text)
 
 

@@ -1,4 +1,4 @@
-"""An entity type is added and changed as CONTRIBUTING says: in three files."""
+"""An entity type is added and changed by the steps of CONTRIBUTING, in three files."""
 
 import filecmp
 import os
@@ -76,7 +76,7 @@ SUITES = (
 )
 """Tests that concern every entity type: they fail if a new one lacks something."""
 CHOSEN = "not postgres and not negative and (rehearsals or not Ext] and not Ext-)"
-"""Of the tests for each entity type, those of the new one; the suite itself runs the others."""
+"""The cases of the new entity type; the suite itself runs the others."""
 MIGRATE = """
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
@@ -158,7 +158,7 @@ def test_an_entity_type_is_one_file_and_its_migration(repository: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The whole repository, to be written to, with the packages that are installed here."""
+    """A writable copy of the whole repository, with the packages that are installed here."""
     kept_out = (".git", ".venv", "data", "build", "dist", "*_cache", ".hypothesis")
     shutil.copytree(ROOT, tmp_path / "clone", ignore=shutil.ignore_patterns(*kept_out))
     (tmp_path / "clone" / ".venv").symlink_to(sys.prefix)
@@ -166,7 +166,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(clone: Path, *arguments: str) -> None:
-    # without -o, make would install into the packages that this very test runs with
+    # without -o, make would install into the packages of this test run
     installed = [f"-o.venv/.{layer}" for layer in ("run", "test", "check")]
     finished(
         ["make", "-C", str(clone), *installed, *arguments],
@@ -196,7 +196,7 @@ def changed(clone: Path) -> set[str]:
 
 @pytest.mark.timeout(300)
 def test_a_new_entity_type_needs_only_the_files_that_the_page_names(clone: Path) -> None:
-    """Then the checks pass, and so do the tests that concern every entity type."""
+    """The checks pass, and so do the tests that concern every entity type."""
     needed("make", "make")
     needed_module("ruff", "ruff, by `make check`")
     (clone / "src" / "comptoir" / "catalog" / "rehearsals.py").write_text(RICH)

@@ -1,5 +1,6 @@
-"""Links between pages lead somewhere."""
+"""Links between pages, and the paths of code on them, exist."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_every_internal_link_resolves(page: Path) -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    """A page that nothing links to is a page that nobody reads."""
+    """Readers do not find a page without a link to it."""
     reached = {
         (DOCS / link.partition("#")[0]).resolve()
         for link in links(DOCS / "README.md")
@@ -29,3 +30,11 @@ def test_every_page_is_reached_from_the_index() -> None:
     }
     pages_of_docs = set(DOCS.rglob("*.md")) - {DOCS / "README.md"}
     assert pages_of_docs - reached == set()
+
+
+def test_the_architecture_page_names_existing_files() -> None:
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", text))
+    folders = (ROOT, ROOT / "src" / "comptoir")
+    assert len(named) > 50
+    assert [each for each in sorted(named) if not any((at / each).exists() for at in folders)] == []

@@ -1,4 +1,4 @@
-"""Differences between a page and the output are found."""
+"""Differences between a page and the output are detected."""
 
 import pytest
 

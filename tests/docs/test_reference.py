@@ -1,4 +1,4 @@
-"""The reference is up to date, and describes everything."""
+"""The reference is up to date and complete."""
 
 import subprocess
 import sys

@@ -87,7 +87,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def _environment(**more: str) -> dict[str, str]:
-    """The environment without the settings of the person who runs the suite."""
+    """The environment without the settings of the user who runs the suite."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("COMPTOIR_")}
     return {**kept, "COMPTOIR_LOG_LEVEL": "warning", **more}
 

@@ -1,6 +1,6 @@
-"""The house rules: each yields the violations in parsed modules, with a remedy.
+"""The house rules: each yields its violations in parsed modules, with a remedy.
 
-`test_house` applies them to this repository; `test_rules` proves of each that it can fail.
+`test_house` applies them to this repository; `test_rules` checks that each of them can fail.
 """
 
 import ast
@@ -148,7 +148,7 @@ def _modules(sources: Sequence[Source]) -> frozenset[str]:
 
 
 def unknown_stations(sources: Sequence[Source]) -> Iterator[Violation]:
-    """Every module belongs to a station that the order of rows knows."""
+    """Every module belongs to a station in the table."""
     for source in sources:
         if source.station not in ROW:
             yield Violation(
@@ -193,7 +193,7 @@ def _refusal(station: str, target: str) -> str | None:
 
 
 def cycles(sources: Sequence[Source]) -> Iterator[Violation]:
-    """No module reaches itself through its imports."""
+    """No module imports itself through others."""
     modules = _modules(sources)
     graph = {
         source.name: {item.target for item in imports_of(source, modules)} - {source.name}
@@ -236,7 +236,7 @@ def late_imports(source: Source) -> Iterator[Violation]:
 
 
 def _innermost_functions(source: Source) -> dict[int, str]:
-    """The function of each node that is in one."""
+    """The function that contains each node, if there is one."""
     return {
         id(node): name
         for name, function in functions_of(source.tree)
@@ -245,7 +245,7 @@ def _innermost_functions(source: Source) -> dict[int, str]:
 
 
 def type_checking(source: Source) -> Iterator[Violation]:
-    """No TYPE_CHECKING: an import for types alone still is a dependency."""
+    """No TYPE_CHECKING: an import for types alone is a dependency, too."""
     for node in ast.walk(source.tree):
         names = {
             ast.Name: lambda n: [n.id],
@@ -273,7 +273,7 @@ def functions_of(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.AST
 
 
 def long_modules(source: Source) -> Iterator[Violation]:
-    """A module can be read in one sitting."""
+    """A module has a limit of lines."""
     lines = len(source.text.splitlines())
     if lines > MODULE_LINES and not source.name.startswith(GENERATED):
         yield Violation(
@@ -285,7 +285,7 @@ def long_modules(source: Source) -> Iterator[Violation]:
 
 
 def long_functions(source: Source) -> Iterator[Violation]:
-    """A function can be seen at once; its decorators do not count."""
+    """A function has a limit of lines, without its decorators."""
     if source.name.startswith(GENERATED):
         return
     for name, node in functions_of(source.tree):
@@ -315,7 +315,7 @@ def prints(source: Source) -> Iterator[Violation]:
 
 
 def blind_excepts(source: Source) -> Iterator[Violation]:
-    """Exceptions are named; the few places that must catch all are listed."""
+    """Exceptions are named; the few functions that must catch all are listed."""
     owner = _innermost_functions(source)
     for node in ast.walk(source.tree):
         if _is_blind(node):
@@ -347,7 +347,7 @@ def _last_name(node: ast.AST) -> str:
 
 
 def any_types(source: Source) -> Iterator[Violation]:
-    """Any switches the type checker off; the few places that need it are listed."""
+    """Any disables the type checker; the few modules that need it are listed."""
     for node in ast.walk(source.tree):
         imported = isinstance(node, ast.ImportFrom) and "Any" in {a.name for a in node.names}
         dotted = isinstance(node, ast.Attribute) and node.attr == "Any"
@@ -375,7 +375,7 @@ def bare_todos(source: Source) -> Iterator[Violation]:
 
 
 def atomic_groups(source: Source) -> Iterator[Violation]:
-    """No pattern has an atomic group: `re` before Python 3.11.5 matches some of them wrongly."""
+    """No pattern has an atomic group, which `re` before Python 3.11.5 may match incorrectly."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
@@ -435,7 +435,7 @@ _PARTS = ("problem", "remedy")
 
 
 def workplace_names(path: str, text: str) -> Iterator[Violation]:
-    """No file names a package registry or a path of somebody's machine."""
+    """No file names a package registry or a path of a particular machine."""
     for number, line in enumerate(text.splitlines(), 1):
         if REGISTRY.search(line):
             yield Violation(

@@ -14,7 +14,7 @@ from house.rules import Source, Violation
 ROOT = Path(__file__).parents[2]
 NEVER_KEPT = {".git", ".hypothesis", ".venv", "data", "build", "dist", "__pycache__"}
 
-# "module:function" or "module", and why it has to be. An entry that nothing needs fails too.
+# "module:function" or "module", and the reason. An entry that is not needed fails, too.
 BLIND_EXCEPTS: Mapping[str, str] = {
     "comptoir.http.batch_run:Run._awaited": "what was done before it must be answered all the same",
     "comptoir.http.api:Api._respond": "whatever fails, the client gets an error body",
@@ -63,7 +63,7 @@ def sources() -> list[Source]:
 
 @pytest.fixture(scope="module")
 def repository_files() -> list[str]:
-    """The files that git tracks or would track; without git, all files except generated ones."""
+    """The files that git tracks or would track; without git, all but generated ones."""
     git = shutil.which("git")
     if git and (ROOT / ".git").exists():
         command = [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]

@@ -49,10 +49,10 @@ class ReplicatedService:
     path: str
 
     @classmethod
-    def on(cls, pair: Pair, serve: Callable[..., Service]) -> Self:
+    def on(cls, pair: Pair, serve: Callable[..., Service], **settings: float) -> Self:
         """Create them on a new database."""
         url = pair.new_database()
-        service = serve(url, read_database=pair.standby.url_of(url))
+        service = serve(url, read_database=pair.standby.url_of(url), **settings)
         company = service.new_company()
         created = record(company.post("shippingAgentsExt", AGENT), 201)
         pair.standby.catch_up()

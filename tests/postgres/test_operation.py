@@ -1,6 +1,7 @@
 """Failures of a server in use: immediate errors, and recovery without a restart."""
 
 import asyncio
+import logging
 
 import asyncpg
 import httpx
@@ -58,6 +59,24 @@ def test_a_server_that_starts_later_is_used(own_server: Postgres, served: Served
     own_server.start()
     until(lambda: readiness(service) == 200 or None, "a service that is ready")
     assert service.client.get("companies").status_code == 200
+
+
+def test_concurrent_first_requests_log_their_failure_once(
+    own_server: Postgres, served: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    service = served(own_server.new_database(), connect_seconds=1)
+
+    def refused(error: ErrorType) -> str:
+        caplog.clear()
+        requests = [service.client.build("GET", "companies") for _ in range(5)]
+        for response in service.send_all(requests):
+            unavailable(response, error)
+        [logged] = [each for each in caplog.records if each.levelno >= logging.ERROR]
+        return logged.getMessage()
+
+    assert "has no schema" in refused(DATABASE_NOT_READY)
+    own_server.stop()
+    assert "database error" in refused(DATABASE_UNREACHABLE)
 
 
 @pytest.mark.parametrize("ending", ["kill", "stop"])

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
+from comptoir.sql.prepared import Query
+from comptoir.store.postgres.reader import SlowReads
 from postgres.conftest import Served
 from postgres.replication import Pair, ReplicatedService
 from support.batches import Entry, replies, send_documents
@@ -292,3 +294,37 @@ def test_the_replica_serves_reads_through_pgbouncer(pair: Pair, served: Served) 
     assert [each.text for each in found] == ["51"] * 20
     assert len(page(read).value) == 51
     assert outcomes(service) == {"replica": 21}
+
+
+def test_a_connection_to_the_replica_is_used_again_in_transactions(
+    pair: Pair, served: Served
+) -> None:
+    """After a search, which is a transaction itself, and after a client that disconnects."""
+    replicated = ReplicatedService.on(pair, served, statement_cache=0, database_connections=1)
+    company = replicated.company
+    assert names(company.get("shippingAgentsExt", "$search=old", READ_ONLY)) == ["old"]
+    assert replicated.name(READ_ONLY) == "old"
+    reading = company.build("GET", replicated.path, headers=READ_ONLY)
+
+    for turns in range(60):
+        replicated.service.abandon(reading, turns)
+        assert replicated.name(READ_ONLY) == "old"
+
+    assert set(outcomes(replicated.service)) == {"replica"}
+
+
+def test_reads_of_the_replica_are_timed(
+    replicated: ReplicatedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise slow statements could use all its connections at once."""
+    timed: list[str] = []
+
+    def record(_: SlowReads, query: Query, seconds: float) -> None:
+        assert seconds > 0
+        timed.append(query.text)
+
+    monkeypatch.setattr(SlowReads, "record", record)
+
+    assert names(replicated.company.get("shippingAgentsExt", headers=READ_ONLY)) == ["old"]
+    assert outcomes(replicated.service) == {"replica": 1}
+    assert len(timed) == 1

@@ -1,4 +1,4 @@
-"""The records are realistic, and describe no real person or business."""
+"""The records are realistic, and describe neither real persons nor real businesses."""
 
 import re
 import unicodedata

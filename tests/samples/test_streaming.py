@@ -31,7 +31,7 @@ def test_the_first_rows_of_a_large_company_take_no_more_memory_than_of_a_small_o
 
 @pytest.mark.parametrize("entity_set", ["contactsExt", "customersExt", "salesPricesExt"])
 def test_rows_that_are_read_are_not_kept(entity_set: str) -> None:
-    """A row would take 1 KiB or more; the cache of slugs may take some."""
+    """A row takes 1 KiB or more; the cache of slugs may take some, too."""
     assert (
         peak(SampleSize.LARGE, ROWS, entity_set)
         < peak(SampleSize.LARGE, 100, entity_set) + ROWS * 420

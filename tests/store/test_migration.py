@@ -16,11 +16,13 @@ from sqlalchemy import Connection, text
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.errors import OperatorError
+from comptoir.sql.dialects.postgresql.routines import routine_statements, routines_digest
 from comptoir.store.migration import make_ready, migrate
+from comptoir.store.postgres import migration
 from comptoir.store.postgres.migration import LOCK
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
-from comptoir.store.urls import is_postgres, shown
+from comptoir.store.urls import is_postgres, redacted
 from support.databases import in_database, run_sql
 from support.postgres import Databases, name_of
 from support.refusals import refusal
@@ -229,6 +231,28 @@ def test_migration_again_writes_nothing(postgres_url: str) -> None:
     assert migrated(postgres_url) == (revisions().head, [])
 
 
+def test_routines_are_built_only_to_be_installed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To build them takes more CPU time than the rest of a migration that changes nothing."""
+    built: list[None] = []
+
+    def counted() -> tuple[str, ...]:
+        built.append(None)
+        return routine_statements()
+
+    monkeypatch.setattr(migration, "routine_statements", counted)
+    migrated(postgres_url)
+    migrated(postgres_url)
+    assert len(built) == 1
+    # as after a release with other routines, or on another version of Python
+    run(postgres_url, "UPDATE schema_state SET value = 'other' WHERE name = 'routines'")
+    make_ready(Settings(database=postgres_url), MODEL)
+    migrated(postgres_url)
+    assert len(built) == 2
+    assert in_database(postgres_url, state_of).routines == routines_digest(revisions().head)
+
+
 def test_only_migrate_changes_a_schema_on_a_server(postgres_url: str) -> None:
     with_schema(postgres_url, "0003")
     with pytest.raises(OperatorError, match="has schema 0003, and this program needs"):
@@ -270,7 +294,7 @@ def test_ten_processes_migrate_at_once(empty: str) -> None:
     done = [line for line in lines if line.startswith("done")]
     assert done == [f"done {revisions().head}"] * 10
     assert set(with_trigrams(lines)) - set(done) <= {
-        f"{shown(empty)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
     }
 
 
@@ -278,7 +302,7 @@ def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> Non
     with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
         reports = reported_while_held(postgres_url, release)
     assert reports == [
-        f"{shown(postgres_url)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(postgres_url)}: another process is migrating it. Waiting until it ends."
     ]
 
 

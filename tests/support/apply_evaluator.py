@@ -13,7 +13,7 @@ from support.random_expressions import CONDITIONS
 
 Row = Mapping[str, Plain | None]
 Step = Callable[[Sequence[Row], Sequence[Specimen]], list[Row]]
-"""Makes rows of rows; all records stand beside them, for what asks about related ones."""
+"""Computes rows from rows; all records are passed too, for relations."""
 Shown = str | int | bool | None
 
 _EXACT = Context(prec=100)
@@ -23,7 +23,7 @@ _LIMIT = Decimal(10) ** 13
 
 @dataclass(frozen=True)
 class Transformation:
-    """A text of `$apply`, and what it makes of rows."""
+    """The text of a transformation, and the function that computes its rows."""
 
     text: str
     make: Step
@@ -31,7 +31,7 @@ class Transformation:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Transformations, and the names of what is left in the end: `big` ones are 64-bit or more."""
+    """Transformations and the properties of their result; `big` ones are 64-bit or larger."""
 
     steps: tuple[Transformation, ...]
     big: frozenset[str]
@@ -41,7 +41,7 @@ class Pipeline:
         return "/".join(each.text for each in self.steps)
 
     def rows(self, records: Sequence[Specimen]) -> list[Mapping[str, Shown]]:
-        """The rows as JSON has them; raises `Unfit` where a value on the way does not fit."""
+        """The rows as in JSON; raises `Unfit` if a value on the way is out of range."""
         rows: list[Row] = list(records)
         for step in self.steps:
             rows = step.make(rows, records)
@@ -64,7 +64,7 @@ def _shown(value: Plain | None, *, big: bool) -> Shown:
 
 
 def _fitting(number: Decimal) -> Decimal:
-    """A Decimal that fits, unless it has more digits than are held."""
+    """A Decimal that is in range, unless it has more digits than can be stored."""
     if abs(number) >= _LIMIT or number != number.quantize(_UNIT, context=_EXACT):
         raise Unfit
     return number
@@ -82,7 +82,7 @@ def _sum(values: Sequence[Plain]) -> Plain | None:
 def _average(values: Sequence[Plain]) -> Plain | None:
     if not values:
         return None
-    # the sum as a whole number of the finest decimals that products have
+    # the sum as an integer, in units of the finest decimal of a product
     units = sum(int(Decimal(_number(value)).scaleb(10, _EXACT)) for value in values)
     quotient, rest = divmod(units, len(values) * 10**5)
     twice = 2 * rest - len(values) * 10**5
@@ -221,14 +221,14 @@ _KINDS: Mapping[str, str] = {
     "day": "date",
     "moment": "instant",
 }
-"""The properties that are grouped by and aggregated, with their types."""
+"""The properties to group by and to aggregate, with their types."""
 
 _NUMBERS = ("whole", "decimal", "big")
 
 
 @st.composite
 def _items(draw: DrawFn, kinds: Mapping[str, str], prefix: str) -> list[tuple[_Item, str]]:
-    """Aggregated values of names with these types, each with the type that it has itself."""
+    """Aggregated values of properties of these types, each with its own type."""
     found: list[tuple[_Item, str]] = []
     for number in range(draw(st.integers(0, 3))):
         alias = f"{prefix}{number}"
@@ -254,7 +254,7 @@ def _items(draw: DrawFn, kinds: Mapping[str, str], prefix: str) -> list[tuple[_I
 def _groupings(
     draw: DrawFn, kinds: Mapping[str, str], prefix: str
 ) -> tuple[Transformation, dict[str, str]]:
-    """A grouping of rows whose names have these types, and the types of what is left."""
+    """A grouping of rows of these properties, and the types of its result."""
     # few keys of few values, so that groups have several rows
     often = [each for each in ("active", "reference", "series") if each in kinds]
     names = st.sampled_from([*sorted(kinds), *often * 4])
@@ -284,4 +284,4 @@ def _pipelines(draw: DrawFn) -> Pipeline:
 
 
 PIPELINES: SearchStrategy[Pipeline] = _pipelines()
-"""Pipelines that end in an aggregated result, in the order of what it is grouped by."""
+"""Pipelines that end in an aggregated result, ordered by the grouped properties."""

@@ -15,19 +15,19 @@ from support.postgres import ADMINISTRATOR, ROLE, Databases, name_of
 
 
 class Backup(ABC):
-    """The contents of a database at the moment of the backup; the database may be in use."""
+    """Saves the contents of a database that may be in use."""
 
     @abstractmethod
     def restored(self) -> str:
-        """The URL of the restored database, which nobody may be using."""
+        """Restores the backup and returns the URL; no other process may use the database."""
 
 
 BackUp = Callable[[str], Backup]
-"""Backs up the database at a URL."""
+"""Creates a backup of the database at a URL."""
 
 
 class FileBackup(Backup):
-    """A copy of a file, which is put in the file's place."""
+    """A copy of a file, which replaces the file at the end."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -45,7 +45,7 @@ class FileBackup(Backup):
 
 
 class ServerBackup(Backup):
-    """A dump, which is read into a new database."""
+    """A dump, which is restored to a new database."""
 
     def __init__(self, url: str, server: Databases) -> None:
         self._server = server

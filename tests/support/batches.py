@@ -1,4 +1,4 @@
-"""Batches as clients send them and read their answers, with readers that the service knows not."""
+"""Sends batches and reads the responses, without code of the service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ HTTP = "Content-Type: application/http\nContent-Transfer-Encoding: binary\n"
 
 
 class Reply(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True):
-    """One answer of a batch that is answered in JSON."""
+    """A response in a batch in JSON."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,7 +44,7 @@ class _Replies(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Part:
-    """One part of an answer in multipart/mixed: an answer, or the parts of a change set."""
+    """A part of a response in multipart/mixed: a response, or the parts of a change set."""
 
     content_id: str
     status: int
@@ -63,7 +63,7 @@ def send_documents(
 def documents(
     client: Client, *requests: Entry, headers: Mapping[str, str] | None = None
 ) -> dict[str, Reply]:
-    """The answers to a batch in JSON, by the ids of the requests."""
+    """The responses to a batch in JSON, by the ids of the requests."""
     listed = replies(send_documents(client, requests, headers))
     held = {reply.id: reply for reply in listed}
     assert len(held) == len(listed)
@@ -71,7 +71,7 @@ def documents(
 
 
 def replies(answer: httpx.Response) -> list[Reply]:
-    """The answers in a batch that is answered in JSON."""
+    """The responses in a batch response in JSON."""
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/json"
     return msgspec.json.decode(answer.content, type=_Replies).responses
@@ -83,7 +83,7 @@ def send_multipart(
     headers: Mapping[str, str] | None = None,
     content_type: str = MULTIPART,
 ) -> httpx.Response:
-    """Send a batch in multipart/mixed; the lines of a text are ended by CRLF."""
+    """Send a batch in multipart/mixed; CRLF ends the lines of a text."""
     body = text.replace("\n", "\r\n").encode() if isinstance(text, str) else text
     return client.request(
         "POST", "$batch", body=body, headers={"Content-Type": content_type, **(headers or {})}
@@ -93,12 +93,12 @@ def send_multipart(
 def multipart(
     client: Client, text: str, headers: Mapping[str, str] | None = None
 ) -> Sequence[Part]:
-    """The parts of the answer to a batch in multipart/mixed."""
+    """The parts of the response to a batch in multipart/mixed."""
     return parts(send_multipart(client, text, headers))
 
 
 def parts(answer: httpx.Response) -> Sequence[Part]:
-    """The parts of a batch that is answered in multipart/mixed."""
+    """The parts of a batch response in multipart/mixed."""
     assert answer.status_code == 200, answer.text
     head = f"Content-Type: {answer.headers['content-type']}\r\n\r\n".encode()
     message = message_from_bytes(head + answer.content)

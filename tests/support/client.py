@@ -1,4 +1,4 @@
-"""A client of the API: builds requests, and sends them by a carrier."""
+"""A client of the API, which builds requests and sends them by a carrier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ Query = Mapping[str, str | int] | str
 
 
 class Carrier(Protocol):
-    """Brings requests to a service: to one in this process, or over a socket."""
+    """Sends requests to a service, within this process or over a socket."""
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        """Send one request and wait for the whole answer."""
+        """Send a request and return the whole response."""
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
-        """Send requests at once, and give their answers in the order of the requests."""
+        """Send requests concurrently, and return the responses in the order of the requests."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """Speaks to the addresses under `root` with one token."""
+    """A client with a token, for the addresses under `root`."""
 
     carrier: Carrier
     root: str
@@ -43,7 +43,7 @@ class Client:
         body: Body | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Request:
-        """A request; a body in bytes goes as it is, any other as JSON."""
+        """A request; a body in bytes is sent unchanged, any other as JSON."""
         url = f"{self.root}/{path}" if path else self.root
         text = query if isinstance(query, str) else encoded(query)
         sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
@@ -107,11 +107,11 @@ class Client:
         return self.request("DELETE", path, headers=_guarded(if_match, headers))
 
     def record(self, path: str) -> Record:
-        """A record that is there."""
+        """A record that exists."""
         return record(self.get(path))
 
     def listed(self, path: str, query: Query = "") -> list[Record]:
-        """The records of a collection that fits on a page."""
+        """The records of a collection with one page."""
         return values(self.get(path, query))
 
 
@@ -134,25 +134,25 @@ class Page(msgspec.Struct):
 
 
 def page(response: httpx.Response) -> Page:
-    """The page that an answer with 200 carries."""
+    """The page in a response with status 200."""
     assert response.status_code == 200, response.text
     return msgspec.json.decode(response.content, type=Page)
 
 
 def values(response: httpx.Response) -> list[Record]:
-    """All records of a collection that fits on a page."""
+    """All records of a collection with one page."""
     read = page(response)
     assert read.next_link is None
     return read.value
 
 
 def record(response: httpx.Response, status: int = 200) -> Record:
-    """The record that an answer with this status carries."""
+    """The record in a response with this status."""
     assert response.status_code == status, response.text
     return msgspec.json.decode(response.content, type=Record)
 
 
 def tag_of(response: httpx.Response) -> str:
-    """The entity tag that an answer carries."""
+    """The entity tag of a response."""
     tag: str = response.headers["etag"]
     return tag

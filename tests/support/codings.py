@@ -23,7 +23,7 @@ class Decoder(Protocol):
 
 
 def decoder(coding: str) -> Decoder:
-    """Reads a body of this coding, piece by piece."""
+    """Read a body of this coding in pieces."""
     return zstd.ZstdDecompressor() if coding == "zstd" else zlib.decompressobj(wbits=31)
 
 

@@ -1,4 +1,4 @@
-"""The back office: makes companies and loads records, beside the service and on its database."""
+"""Creates companies and loads records in the database of a service."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
@@ -25,7 +25,7 @@ Row = Mapping[str, Cell]
 
 
 class CompanyAdmin:
-    """A store of its own over a service's database, driven by the tests' event loop."""
+    """A second store over the database of a service, on the event loop of the tests."""
 
     def __init__(self, settings: Settings, runner: asyncio.Runner, model: Model = MODEL) -> None:
         self.settings = settings
@@ -43,7 +43,7 @@ class CompanyAdmin:
         return Company(client.carrier, root, client.token, stored, self)
 
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
-        """Load records, all with the same fields, by the path that `comptoir load` takes."""
+        """Load records with the same properties, by the code of `comptoir load`."""
         self.wait(write_rows(self._store, self.plan(company, resource, rows)))
 
     def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
@@ -53,7 +53,7 @@ class CompanyAdmin:
         return plan.digest
 
     def load_mark(self, company: StoredCompany, resource: str, digest: str) -> int:
-        """How many records of a file are loaded."""
+        """The number of records of a file that are loaded."""
         entity_set = self._model.by_name[resource]
         return self.wait(rows_done(self._store, company, entity_set, digest))
 

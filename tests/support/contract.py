@@ -1,4 +1,4 @@
-"""The contract's tables: the fields of each kind in order, with the types of their JSON values."""
+"""The contract's tables: the properties of each entity set in order, with their JSON types."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -71,16 +71,16 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     ),
     "itemAttributesExt": _fields("id:guid attributeId:integer name unitOfMeasure"),
 }
-"""Resource to field to type, in the order of the contract's tables."""
+"""The types of the properties, by entity set, in the order of the contract's tables."""
 
 
 def without_control(record: Record) -> Record:
-    """A record's fields alone."""
+    """The properties of a record, without control information."""
     return {name: value for name, value in record.items() if "@" not in name}
 
 
 def assert_follows(resource: str, record: Record) -> None:
-    """The record has all fields of its kind, in the contract's order, with their types."""
+    """Check that a record has all properties in the contract's order, with their types."""
     fields = FIELDS[resource]
     shown = without_control(record)
     assert list(shown) == list(fields)

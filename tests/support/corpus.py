@@ -1,6 +1,6 @@
-"""The corpus of requests with the answers that they must have, read from plain text.
+"""The corpus: requests with their required responses, read from plain text.
 
-`tests/corpus/README.md` says how its files are written.
+`tests/corpus/README.md` describes the format of the files.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ CODES: Mapping[int, str] = {
     428: "Request_PreconditionRequired",
     501: "BadRequest_MethodNotImplemented",
 }
-"""Status to the error's code, where a case does not give one."""
+"""The error code by status, for cases that do not name one."""
 
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _IN_PATH = "/$()',=:@*!~;{}"
@@ -34,7 +34,7 @@ class CorpusFault(Exception):  # noqa: N818 - says where a file of the corpus ca
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An error: its status and code, and what its message says, in this order."""
+    """An error: its status, its code, and texts that its message contains in this order."""
 
     status: int
     code: str
@@ -43,7 +43,7 @@ class Refused:
 
 @dataclass(slots=True)
 class Answer:
-    """What an answer must be; None, or nothing, is what a case does not promise."""
+    """The required properties of a response; None or empty if the case does not require one."""
 
     keys: Sequence[str] | None = None
     single: str | None = None
@@ -61,7 +61,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Case:
-    """One request as it is written, with its headers and body, and its answer."""
+    """A request as written, with headers and body, and its required response."""
 
     place: str
     written: str
@@ -72,7 +72,7 @@ class Case:
 
     @property
     def request(self) -> str:
-        """The request on one line, its body included."""
+        """The request in one line, with its body."""
         return self.written if self.body is None else f"{self.written} {self.body}"
 
     @property
@@ -82,7 +82,7 @@ class Case:
 
     @property
     def address(self) -> tuple[str, str]:
-        """Path and query, percent-encoded; a case that is `raw` is taken as it stands."""
+        """Path and query, percent-encoded; that of a `raw` case is unchanged."""
         text = self.written
         if text.partition(" ")[0] in _METHODS:
             text = text.partition(" ")[2]
@@ -93,7 +93,7 @@ class Case:
 
 @dataclass(slots=True)
 class Rule:
-    """A rule of the grammar, the section that gives it its meaning, and its cases."""
+    """A rule of the grammar, the section that defines its meaning, and its cases."""
 
     name: str
     section: str
@@ -128,7 +128,7 @@ def cases(folder: Path = FOLDER) -> list[Case]:
 
 
 def read_area(path: Path) -> Area:
-    """One file of the corpus; raises `CorpusFault` with the place of what cannot be read."""
+    """A file of the corpus; raises `CorpusFault` with the line that cannot be read."""
     lines = path.read_text(encoding="utf-8").splitlines()
     area = Area(path.stem, lines[0].removeprefix("# "), [])
     for number, line in enumerate(lines[1:], 2):
@@ -156,7 +156,7 @@ def read_area(path: Path) -> Area:
 
 
 def _take(case: Case, line: str, place: str) -> None:
-    """Read an indented line: more of the request, or of its answer."""
+    """Read an indented line: a continuation of the request or of its response."""
     if line.startswith("header "):
         name, _, case.headers[name] = line.removeprefix("header ").partition(": ")
         return
@@ -247,7 +247,7 @@ _TAKEN: Mapping[str, Callable[[Answer, str, str], None]] = {
     "with ": _take_header,
     "! ": _take_refusal,
 }
-"""How a line of an answer begins to what reads the rest of it."""
+"""The readers of the lines of a response, by their first word."""
 
 _KEPT: Mapping[str, Callable[[Answer], None]] = {
     "=": _take_no_keys,
@@ -255,4 +255,4 @@ _KEPT: Mapping[str, Callable[[Answer], None]] = {
     "more": _take_more,
     "delta": _take_delta,
 }
-"""Lines of one word to what they mean."""
+"""The meanings of lines of one word."""

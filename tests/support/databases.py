@@ -1,4 +1,4 @@
-"""The databases that the suite runs on: each makes fresh ones with the schema of a model."""
+"""The databases of the suite: each creates fresh ones with the schema of a model."""
 
 import asyncio
 import shutil
@@ -32,21 +32,21 @@ LOCK_SECONDS = 30.0
 T = TypeVar("T")
 
 Fill = Callable[[str], None]
-"""Fills the database at a URL."""
+"""Adds the first data to the database at a URL."""
 
 
 class FreshDatabase(Protocol):
-    """Creates a database with the tables of a model, which `fill` may fill; returns its URL.
+    """Create a database with the tables of a model and the data of `fill`; return its URL.
 
-    It belongs to a folder: asked for twice, it is the same one. What fills a database is asked to
-    for the first alone, and the others are copies of it.
+    A folder has one database: a second call returns the same one. `fill` runs once, and later
+    databases with the same data are copies.
     """
 
     def __call__(self, folder: Path, model: Model, fill: Fill | None = None) -> str: ...
 
 
 class FreshSqlite:
-    """Files, copied from a migrated one."""
+    """SQLite files, copied from a migrated one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -65,7 +65,7 @@ class FreshSqlite:
 
 
 class FreshPostgres:
-    """Databases of the run's server, copied from a migrated one."""
+    """Databases on the server of the run, copied from a migrated one."""
 
     def __init__(self, server: Databases) -> None:
         self._server = server
@@ -80,16 +80,16 @@ class FreshPostgres:
 
 
 FRESH = ("sqlite", "postgres")
-"""The databases that the whole suite runs on."""
+"""The databases of the whole suite."""
 
 ON_SQLITE = pytest.mark.parametrize("fresh_database", ["sqlite"], indirect=True)
-"""For a test that is about SQLite alone, or that proves nothing about the database."""
+"""Marks a test that concerns only SQLite, or that says nothing about the database."""
 
 
 def bring(url: str, model: Model, fill: Fill | None) -> None:
-    """Bring the schema, and what is to be in it.
+    """Create the schema and the first data.
 
-    The kinds that no revision brings are brought by autogenerate.
+    Autogenerate creates the tables of entity types that no revision creates.
     """
     migrate(Settings(database=url), MODEL)
     if model is not MODEL:
@@ -107,7 +107,7 @@ def in_database(url: str, work: Callable[[Connection], T]) -> T:
 
 
 def run_sql(url: str, statement: str, **values: str | int) -> list[tuple[object, ...]]:
-    """The rows of a statement, with values for its `:name` places; it is committed."""
+    """The committed result of a statement, with values for its `:name` parameters."""
 
     def run(connection: Connection) -> list[tuple[object, ...]]:
         result = connection.execute(text(statement), values)
@@ -142,7 +142,7 @@ async def _let_go(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 async def _in_server(url: str, work: Callable[[Connection], T]) -> T:
-    async with opened(Settings(), url) as connection, connection.begin():
+    async with opened(Settings(database=url)) as connection, connection.begin():
         return await connection.run_sync(work)
 
 
@@ -164,6 +164,6 @@ def _invoke(operations: Operations, step: MigrateOperation) -> None:
 
 
 def _name(model: Model, fill: Fill | None) -> str:
-    """A name for what a model and a function make: with the same kinds, the tables are the same."""
+    """A name for the data of a model and a function: equal entity types have equal tables."""
     filled = "" if fill is None else f"{fill.__module__}.{fill.__qualname__}"
     return f"template_{crc32(repr([sorted(model.by_name), filled]).encode()):08x}"

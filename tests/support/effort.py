@@ -1,4 +1,4 @@
-"""The effort of the suite: quick during work, thorough in continuous integration."""
+"""The effort of the suite: quick by default, thorough in continuous integration."""
 
 import os
 from typing import NoReturn

@@ -1,7 +1,7 @@
 """Expressions in plain Python, each with its text.
 
-Everything is evaluated, whether or not it decides: so `Unfit` says that some value of a record has
-no result, where the service may answer 400.
+All operands are evaluated, even if one of them decides the result. `Unfit` therefore means that a
+value has no result for some record, so the service may return 400.
 """
 
 import re
@@ -49,7 +49,7 @@ class Operand:
 
 
 def cell(value: Plain) -> Cell:
-    """A value as it is loaded."""
+    """A value in the form of a load."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     if isinstance(value, UUID | date):
@@ -69,7 +69,7 @@ def field(name: str, variable: str = "") -> Operand:
 
 
 def original(name: str, variable: str = "") -> Operand:
-    """A property of the one specimen whose code is the record's series."""
+    """A property of the one specimen whose code is the series of the record."""
     start = f"{variable}/" if variable else ""
 
     def of(scope: Scope) -> Plain | None:
@@ -93,7 +93,7 @@ def counted(variable: str) -> Operand:
 def quantified(
     quantifier: str, variable: str, inner: str, condition: Operand | None = None
 ) -> Operand:
-    """`any` or `all` over the copies of a record or of a variable's record."""
+    """`any` or `all` over the copies of a record, or of the record of a variable."""
     start = f"{variable}/" if variable else ""
     if condition is None:
         return Operand(f"{start}copies/any()", lambda scope: bool(_copies(scope, variable)))
@@ -101,7 +101,7 @@ def quantified(
 
     def of(scope: Scope) -> bool:
         copies = _copies(scope, variable)
-        # what has no result may be computed even where there are no copies
+        # a value without a result may be computed even if there are no copies
         met = [
             held.of(replace(scope, variables={**scope.variables, inner: each})) is True
             for each in (*copies, scope.it)
@@ -139,7 +139,7 @@ COMPARISONS = ("eq", "ne", *_ORDERS)
 
 
 def precedes(left: Plain | None, right: Plain | None) -> int:
-    """Negative, 0 or positive as left sorts before, with or after right; null sorts first."""
+    """Negative, 0 or positive if left sorts before, with or after right; null sorts first."""
     if left is None or right is None:
         return (left is not None) - (right is not None)
     return _ordered(left, right)
@@ -209,7 +209,7 @@ def called(name: str, compute: Callable[..., Plain | None], *arguments: Operand)
 
 
 def substring(text: Operand, start: Operand, length: Operand | None = None) -> Operand:
-    """A part of a text; a negative length is a fault, whatever the text."""
+    """A part of a text; a negative length is a fault for any text."""
 
     def part(whole: str, first: int, size: int | None = None) -> str:
         first = max(len(whole) + first, 0) if first < 0 else first
@@ -255,7 +255,7 @@ def _fit(value: int | Decimal) -> int | Decimal:
 
 
 def decimal(value: int | Decimal) -> Decimal:
-    """A number as one with decimals."""
+    """A number as a Decimal."""
     if isinstance(value, int) and abs(value) >= _MOST_DECIMAL:
         raise Unfit
     return Decimal(value)

@@ -1,4 +1,4 @@
-"""Runs `comptoir` with its arguments in a process of the fork server, as if it ran here.
+"""Runs `comptoir` with the same arguments in a process of the fork server.
 
 The sessions in the pages run it as `.venv/bin/comptoir`. The variable `FORK_SERVER` has the number
 of the socket.

@@ -22,15 +22,15 @@ from comptoir.store.sqlite.connection import Connection, register
 
 Value = Stored | None
 Wholes = tuple[bool, ...]
-"""Whether each argument is a whole number; any other is a text."""
+"""Whether each argument is an integer; the others are texts."""
 
 
 class NotComputed(Exception):  # noqa: N818 - a value, not an error of the test
-    """A function could not compute a value; the message is its own."""
+    """A function could not compute a value; the message is that of the function."""
 
 
 class Calling(Protocol):
-    """A database whose functions can be called."""
+    """Calls the functions of a database."""
 
     def call(self, name: FunctionName, wholes: Wholes, arguments: Sequence[Value]) -> Value:
         """The result of a function; raises `NotComputed`."""

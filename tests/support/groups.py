@@ -1,4 +1,4 @@
-"""Atomic groups of writes, given to a service of one's own over a company's database."""
+"""Atomic groups of writes, sent directly to a service over a company's database."""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ from support.companies import Company
 
 @dataclass(frozen=True)
 class Part:
-    """A request of a group; `{n}` in its path stands for the path of the n-th one's record."""
+    """A request of a group; `{n}` in its path is the path of the record of request n."""
 
     method: str
     path: str
@@ -29,12 +29,12 @@ class Part:
 
 
 def run_group(company: Company, settings: Settings, *parts: Part) -> list[Response]:
-    """Do writes together, and return their responses; raises the error of the group."""
+    """Execute writes atomically, and return the responses; raises the error of the group."""
     return company.admin.wait(_run(company, settings, parts))
 
 
 def shown(answer: Response) -> Record:
-    """The record that an answer of a group carries."""
+    """The record in a response of a group."""
     assert isinstance(answer.body, bytes)
     return msgspec.json.decode(answer.body, type=Record)
 
@@ -59,13 +59,13 @@ async def _add(
 
 
 def request_of(company: Company, part: Part) -> Request:
-    """The request of a part whose path is known, for a service that is spoken to directly."""
+    """The request of a part with a resolved path, for a direct call of the service."""
     content = part.body if isinstance(part.body, bytes) else msgspec.json.encode(part.body)
 
     async def read_body() -> bytes:
         return content
 
-    async def patience(rows: Awaitable[list[Row]]) -> list[Row]:
+    async def while_connected(rows: Awaitable[list[Row]]) -> list[Row]:
         return await rows
 
     headers = {"content-type": "application/json", **part.headers}
@@ -77,5 +77,5 @@ def request_of(company: Company, part: Part) -> Request:
         headers={name.lower().encode(): value.encode() for name, value in headers.items()},
         principal=Principal("tests", frozenset({Scope.RECORDS_WRITE}), None),
         read_body=read_body,
-        patience=patience,
+        while_connected=while_connected,
     )

@@ -1,4 +1,4 @@
-"""A client within the tests' process that disconnects in the middle of an answer."""
+"""A client within the tests' process that disconnects during a response."""
 
 import asyncio
 import gc

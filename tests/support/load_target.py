@@ -1,4 +1,4 @@
-"""Loads files into a database within this process, and reads back what is there."""
+"""Loads files into a database within this process, and reads the records."""
 
 import asyncio
 import tracemalloc
@@ -48,7 +48,7 @@ class LoadTarget:
         return self._with_store(work)
 
     def load_changing(self, path: Path, first: str, then: str) -> LoadReport:
-        """Load a file whose content changes between its check and its writing."""
+        """Load a file whose content changes between check and write."""
         path.write_text(first, encoding="utf-8")
 
         async def work(store: Store, company: Company) -> LoadReport:
@@ -61,7 +61,7 @@ class LoadTarget:
         return self._with_store(work)
 
     def load_measured(self, path: Path, *, keep_good: bool = False) -> tuple[LoadReport, int]:
-        """Load a file, and return the peak memory of Python in bytes too."""
+        """Load a file, and return the peak memory of Python in bytes with the report."""
         tracemalloc.start()
         try:
             report = self.load_file(path, keep_good=keep_good)
@@ -75,7 +75,7 @@ class LoadTarget:
         return [dict(zip(names, row[1:], strict=True)) for row in self.rows(name)]
 
     def rows(self, name: str) -> list[Row]:
-        """All records of a set, by key, each with its version before its values."""
+        """All records of a set by key, each with its version first."""
         entity_set = MODEL.by_name[name]
         bounds = Bounds(Company(self.company_id, ""))
         plan = PagePlan(all_records(entity_set), bounds, limit=100_000)

@@ -1,4 +1,4 @@
-"""The log of a service that runs as a process: its lines about requests."""
+"""The log of a service that runs as a process: the lines of requests."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from support.waiting import until
 
 
 class Line(msgspec.Struct, forbid_unknown_fields=True):
-    """A line of the log about a request."""
+    """A log line of a request."""
 
     time: str
     level: str
@@ -23,12 +23,12 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def line_of(server: Server, request_id: str) -> Line:
-    """The line about a request, once it is written."""
+    """The line of a request, as soon as it is written."""
     return _line(server, f'"id":"{request_id}"', 0)
 
 
 def line_about(server: Server, path: str, since: int = 0) -> Line:
-    """The first line about a path, once it is written, after `since` bytes of the log."""
+    """The first line with a path after `since` bytes of the log, as soon as it is written."""
     return _line(server, f'"path":"{path}"', since)
 
 

@@ -1,4 +1,4 @@
-"""A client that keeps a copy of a collection and follows its delta links."""
+"""A client that copies a collection and follows its delta links."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,9 +12,9 @@ Addressing = Callable[[Shown], str]
 
 
 class Mirror:
-    """The records of a client that reads a collection once and then follows its delta links.
+    """The records of a client that reads a collection once, then follows its delta links.
 
-    `held` are the records by their addresses, `told` what the last pass told of, in order.
+    `held` are the records by their addresses, `told` the entries of the last pass in order.
     """
 
     def __init__(
@@ -41,13 +41,13 @@ class Mirror:
         self.finish()
 
     def turn(self) -> None:
-        """Follow one link: to the next page, or to the changes since the last one."""
+        """Follow one link: to the next page, or to later changes."""
         if not self.is_between_pages:
             self.told = []
         self._take(self._client.follow(self.link, self._wishes))
 
     def finish(self) -> None:
-        """Read the pages that are left."""
+        """Read the remaining pages."""
         while self.is_between_pages:
             self.turn()
 

@@ -1,6 +1,6 @@
-"""A company as plain dictionaries: what the service's decisions say of writing its records.
+"""A model of a company in plain dictionaries: the specified results of writes.
 
-Written from the decisions and not from the code, so that the two can be held against each other.
+It follows the written decisions, not the code, so that tests can compare the two.
 """
 
 import re
@@ -20,7 +20,7 @@ Address = str | Mapping[str, Plain]
 
 ANY: Final = "*"
 Guard = frozenset[int] | Literal["*"] | None
-"""What `If-Match` holds: versions of records, any, or there is none."""
+"""The condition of `If-Match`: versions of records, any version, or no header."""
 
 STAMP = "lastModifiedDateTime"
 
@@ -36,7 +36,7 @@ _NO_VALUE: Mapping[str, Plain] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """What the decisions say of a kind of record; its fields are the contract's."""
+    """The specified rules of an entity type; its properties are those of the contract."""
 
     resource: str
     key: str = "id"
@@ -52,7 +52,7 @@ class Kind:
 
     @property
     def empty(self) -> Values:
-        """A record of which nothing is said."""
+        """A record with the default values."""
         return {name: _NO_VALUE[kind] for name, kind in self.fields.items()}
 
 
@@ -79,9 +79,9 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Write:
-    """A request that writes, in the model's own terms: versions instead of tags.
+    """A write in the terms of the model: with versions instead of tags.
 
-    `guard` is what its header asks for, `in_body` what the tag in its body does.
+    `guard` is the condition in its header, `in_body` that of the tag in its body.
     """
 
     method: str
@@ -95,7 +95,7 @@ class Write:
 
     @property
     def precondition(self) -> Guard:
-        """What the record must be: an update without a header is guarded by its body."""
+        """The condition on the record; a tag in the body guards an update without a header."""
         if self.guard is None and self.method in ("PATCH", "PUT") and not self.must_not_exist:
             return self.in_body
         return self.guard
@@ -103,7 +103,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Done:
-    """A write that was done: the record as it then stood, or before it was deleted."""
+    """A successful write: the record after it, or the deleted record."""
 
     status: int
     key: str
@@ -113,7 +113,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Refused:
-    """A write that was not done, and the codes of which its error has one."""
+    """A refused write; its error has one of these codes."""
 
     status: int
     codes: tuple[str, ...]
@@ -131,7 +131,7 @@ WRONG, MISSING = "BadRequest", "BadRequest_RequiredParamNotProvided"
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the change log."""
+    """An entry of the change log."""
 
     number: int
     resource: str
@@ -141,16 +141,16 @@ class Entry:
 
 @dataclass
 class Held:
-    """A record with its version, which is the number of the change that made it so."""
+    """A record with its version: the number of its last change."""
 
     version: int
     record: Values
 
 
 class CompanyModel:
-    """The records of a company, and what became of every write.
+    """The records of a company, and the outcome of every write.
 
-    `times` are those of the changes, in order: nobody but the service knows them beforehand.
+    `times` are those of the changes in order, which only the service knows.
     """
 
     def __init__(self) -> None:
@@ -160,15 +160,15 @@ class CompanyModel:
         self._repeatable: dict[str, Done] = {}
 
     def copy(self) -> Self:
-        """A model of its own that holds the same."""
+        """A copy of the model."""
         return deepcopy(self)
 
     def become(self, other: Self) -> None:
-        """Hold what another model holds, which is not used any more."""
+        """Take over the content of another model, which is not used afterwards."""
         self.held, self.log, self._repeatable = other.held, other.log, other._repeatable
 
     def do(self, write: Write, made_key: str = "") -> Outcome:
-        """Do a write; a record that is created without a key gets `made_key`."""
+        """Execute a write; `made_key` is the key of a record that is created without one."""
         known = self._repeatable.get(write.repeat)
         if known is not None:
             return known
@@ -178,9 +178,9 @@ class CompanyModel:
         return outcome
 
     def do_together(self, writes: Sequence[Write], made_keys: Sequence[str]) -> list[Outcome]:
-        """Do writes in order, all or none; in a refused group one has an error of its own.
+        """Execute all writes in order, or none; a refused group contains the write with the error.
 
-        What needs no record is found out first.
+        Faults that do not depend on a record are found first.
         """
         before = self.copy()
         outcomes: list[Outcome] = []
@@ -197,7 +197,7 @@ class CompanyModel:
         return outcomes
 
     def find(self, resource: str, address: Address) -> Held | None:
-        """The record at an address; blank numbers are no address."""
+        """The record at an address; an empty number is not an address."""
         records = self.held[resource]
         if isinstance(address, str):
             return records.get(address)
@@ -274,7 +274,7 @@ class CompanyModel:
         return self._done(204, kind, found)
 
     def _derive(self, kind: Kind, record: Values, given: Values, *, renamed: bool) -> None:
-        """What follows in a contact from other fields, unless the body says it."""
+        """Derive the properties of a contact that the body does not contain."""
         if kind.resource != "contactsExt":
             return
         if renamed and "searchName" not in given:
@@ -300,7 +300,7 @@ class CompanyModel:
         key = str(record[kind.key])
         version = self._note(kind, key, verb)
         if STAMP in record and not keeps_time:
-            # a write that the service refused has no time there: the outcomes differ, and say more
+            # a write that the service refused has no time: the outcomes differ, and show more
             record[STAMP] = self.times[version - 1] if version <= len(self.times) else ""
         held = self.held[kind.resource][key] = Held(version, record)
         return self._done(201 if verb == "create" else 200, kind, held)
@@ -318,7 +318,7 @@ class CompanyModel:
 
 
 def _refused_at_once(write: Write) -> Refused | None:
-    """What is wrong with the precondition of a write."""
+    """The fault in the precondition of a write, None without one."""
     if write.method == "POST" and not KINDS[write.resource].guarded_create:
         return None
     if write.precondition is None and not write.must_not_exist:
@@ -341,7 +341,7 @@ def _allows(guard: Guard, found: Held) -> bool:
 
 
 def _given(kind: Kind, body: Sent, *, creates: bool) -> tuple[Values, list[str]]:
-    """What a body says of a record, in the form that answers have, and the codes of its faults."""
+    """The properties in a body, in the form of responses, and the codes of its faults."""
     given: Values = {}
     faults: list[str] = []
     for name, value in body.items():
@@ -360,7 +360,7 @@ def _given(kind: Kind, body: Sent, *, creates: bool) -> tuple[Values, list[str]]
 
 
 def _read(kind: str, value: object) -> Plain | None:
-    """A value of a type as answers show it, None when it is none of that type."""
+    """A value of a type in the form of responses, None if it is not valid."""
     if kind == "boolean":
         return value if isinstance(value, bool) else None
     if kind == "integer":

@@ -20,7 +20,7 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 def proxied(http: str, hosts: Mapping[str, int], folder: Path) -> Iterator[str]:
     """The address of a proxy; `http` is the content of the block `http`.
 
-    It has plain HTTP in place of TLS, and ports of loopback in place of its own and of the hosts.
+    TLS is replaced by plain HTTP, and all addresses by free ports of loopback.
     """
     program = needed("nginx", "nginx-light")
     port = free_port()

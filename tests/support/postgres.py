@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: on a free port, in a temporary folder, gone with them."""
+"""A PostgreSQL server of the tests: on a free port, in a temporary folder."""
 
 import asyncio
 import fcntl
@@ -55,7 +55,7 @@ PLAIN: Mapping[str, Setting] = {
     "password_encryption": "scram-sha-256",
 }
 
-# the socket of the administrator is in a folder that only the tests and the server can enter
+# only the tests and the server can enter the folder with the administrator's socket
 ACCESS = f"""\
 local all,replication {ADMINISTRATOR} trust
 local all,replication all scram-sha-256
@@ -123,9 +123,9 @@ class Databases:
         return f"postgresql://{who}@{LOOPBACK}:{self.port}/{database}"
 
     def new_database(self, template: str = "") -> str:
-        """The URL of a new database, empty or a copy of one that nobody uses, given by its URL.
+        """The URL of a new database, which is empty or a copy of an unused one at a URL.
 
-        It belongs to the role of the service.
+        The role of the service owns it.
         """
         name = f"{self._name}_{next(self._numbers)}"
         source = name_of(template) if template else "template0"
@@ -133,12 +133,12 @@ class Databases:
         return self.url(name)
 
     def _create(self, name: str, source: str) -> None:
-        # it writes nothing to the log but that the files were copied, which is half the work
+        # this strategy logs only that the files were copied, which takes half the time
         by = "STRATEGY file_copy" if self.programs.version >= 15 else ""
         self.administer(f'CREATE DATABASE "{name}" OWNER {ROLE} TEMPLATE "{source}" {by}')
 
     def once(self, name: str, fill: Callable[[str], None]) -> str:
-        """The URL of a database that is filled when it is first asked for, by any process."""
+        """The URL of a database that the first call of any process fills."""
         filled = self.place.folder / name
         with held_alone(self.place.folder / f"{name}.lock"):
             if not filled.exists():
@@ -152,15 +152,15 @@ class Databases:
         self.administer(f'DROP DATABASE IF EXISTS "{name_of(url)}" WITH (FORCE)')
 
     def administer(self, *statements: str, database: str = ADMINISTRATOR) -> None:
-        """Run statements with all rights, each in a transaction of its own."""
+        """Run statements as the administrator, each in a transaction of its own."""
         asyncio.run(self._administer(statements, database))
 
     def asked(self, query: str, database: str = ADMINISTRATOR) -> list[tuple[object, ...]]:
-        """The rows of a query that is asked with all rights."""
+        """The rows of a query that the administrator runs."""
         return asyncio.run(self._asked(query, database))
 
     async def administrator(self, database: str = ADMINISTRATOR) -> asyncpg.Connection:
-        """A connection with all rights, over the Unix socket."""
+        """A connection of the administrator, over the Unix socket."""
         return await asyncpg.connect(
             host=str(self.place.folder), port=self.port, user=ADMINISTRATOR, database=database
         )
@@ -182,15 +182,15 @@ class Databases:
 
 
 def name_of(url: str) -> str:
-    """The name of the database that a URL leads to."""
+    """The name of the database at a URL."""
     return urlsplit(url).path.removeprefix("/")
 
 
 class Postgres(Databases):
-    """A server with settings of its own, which can be stopped, killed and started again.
+    """A server for one test, which can be stopped, killed and started again.
 
-    Unless it is `durable`, it waits for no disk: it survives kills, but no loss of power. Its
-    folder is a temporary one, perhaps `within` another, which the programs' user can enter.
+    Unless it is `durable`, it does not wait for the disk: it survives a kill, but not a power
+    failure. Its temporary folder may be `within` another that the programs' user can enter.
     """
 
     def __init__(
@@ -219,26 +219,26 @@ class Postgres(Databases):
     def start(self) -> None:
         """Start again on the same port and folder; returns when connections are accepted."""
         with self.log.open("ab") as log:
-            # every process of the server inherits its output: it ends when all of them are gone
+            # the processes of the server inherit its output, which ends when all of them have ended
             self._process = self.programs.start(
                 "postgres", "-D", self.data, stdout=subprocess.PIPE, stderr=log
             )
         until(self._is_ready, "a PostgreSQL that takes connections")
 
     def stop(self, mode: StopMode = "fast") -> None:
-        """Stop, as `pg_ctl stop` does; returns when every process of the server is gone."""
+        """Stop, as `pg_ctl stop` does; returns when all processes of the server have ended."""
         self._running.send_signal(STOP_SIGNALS[mode])
         self._wait_until_gone()
 
     def kill(self) -> None:
-        """Kill every process of the server without a warning."""
+        """Kill all processes of the server."""
         for each in self._stopped():
             os.kill(each, signal.SIGKILL)
         self._wait_until_gone()
 
     @contextmanager
     def hung(self) -> Iterator[None]:
-        """Let every process of the server stand still: it takes connections, and says nothing."""
+        """Suspend all processes of the server: it accepts connections without a response."""
         stopped = self._stopped()
         for each in stopped:
             os.kill(each, signal.SIGSTOP)
@@ -249,7 +249,7 @@ class Postgres(Databases):
                 os.kill(each, signal.SIGCONT)
 
     def _stopped(self) -> Sequence[int]:
-        """The processes of the server, of which the first is stopped and starts no others."""
+        """The processes of the server; the first one is stopped, so it starts no others."""
         os.kill(self.pid, signal.SIGSTOP)
         return (self.pid, *children_of(self.pid))
 
@@ -262,7 +262,7 @@ class Postgres(Databases):
         self._running.send_signal(signal.SIGHUP)
 
     def configure(self, settings: Mapping[str, Setting]) -> None:
-        """Change settings, from the next start or `reload` on."""
+        """Change settings, which take effect at the next start or `reload`."""
         with (self.data / "postgresql.conf").open("a") as file:
             file.writelines(f"{name} = '{_value(value)}'\n" for name, value in settings.items())
 
@@ -276,7 +276,7 @@ class Postgres(Databases):
         return self._running.pid
 
     def close(self) -> None:
-        """Stop when nobody else uses the server any more, and remove the folder."""
+        """Stop as soon as no other process uses the server, and remove the folder."""
         fcntl.flock(self._users, fcntl.LOCK_EX)
         if self._process is not None:
             self.stop("immediate")
@@ -293,7 +293,7 @@ class Postgres(Databases):
             self._wait_until_gone()
             raise AssertionError(self.log.read_text())
         with suppress(FileNotFoundError):
-            # after a kill, the file of the process before is still there
+            # after a kill, the file of the previous process still exists
             told = (self.data / "postmaster.pid").read_text().split()
             if told[:1] == [str(self.pid)] and told[-1] in ("ready", "standby"):
                 return True
@@ -302,7 +302,8 @@ class Postgres(Databases):
     def _initialize(self, settings: Mapping[str, Setting]) -> None:
         options = ["--encoding=UTF8", "--locale=C", f"--username={ADMINISTRATOR}", "--no-sync"]
         if self.programs.knows_icu:
-            # its order is not that of code points: whatever leaves the order to the database shows
+            # this order differs from that of code points, so a result that the database sorts is
+            # detected
             options += ["--locale-provider=icu", "--icu-locale=en-US"]
         self.programs.run("initdb", *options, "--auth=reject", "-D", self.data)
         (self.data / "pg_hba.conf").write_text(ACCESS)
@@ -342,10 +343,10 @@ class Postgres(Databases):
 
 @contextmanager
 def shared_postgres(run: Path) -> Iterator[Databases]:
-    """The one server of a test run, in whose folder its processes meet.
+    """The server of a test run; its processes find it in the folder.
 
-    The first that needs the server starts it, and stops it when all others are done with it; when
-    the first one is killed, the guard does.
+    The first process that needs the server starts it, and stops it when all others have ended. If
+    that process is killed, the guard stops the server.
     """
     known = run / "postgres.txt"
     with held_alone(run / "postgres.lock"):
@@ -376,7 +377,7 @@ def _joined(known: Path) -> tuple[Place, IO[str]] | None:
 
 
 def open_folder(programs: Programs) -> Path:
-    """A folder for temporary files that leads to places which the programs' user can enter."""
+    """A temporary folder that the programs' user can enter."""
     folder = Path(tempfile.gettempdir()).resolve()
     return folder if programs.can_enter(folder) else Path("/tmp")
 
@@ -390,9 +391,9 @@ def free_port() -> int:
 
 
 def children_of(pid: int) -> Iterator[int]:
-    """The processes that a process started, where the system lists them.
+    """The children of a process, on systems that list them.
 
-    Where it does not, they leave by themselves as soon as they see that it is gone.
+    On other systems, they end by themselves when they notice its end.
     """
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):

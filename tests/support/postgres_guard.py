@@ -1,10 +1,10 @@
-"""A process that outlives the tests by a moment: it clears away what they left, however they ended.
+"""Stops the server and removes its files after the tests, even after a kill.
 
-    postgres_guard.py LOCK FOLDER UID GID COMMAND…
+postgres_guard.py LOCK FOLDER UID GID COMMAND…
 
-It goes to the background, and waits until nobody holds the lock of the file LOCK any more: a killed
-process lets go of it as well. Then, if FOLDER is still there, it runs COMMAND under the user and
-group, and removes FOLDER. With a negative UID they are those of whoever started it.
+It runs in the background, and waits until no process has the lock of the file LOCK; a killed
+process releases it too. If FOLDER still exists, it runs COMMAND as the user and group, and removes
+FOLDER. A negative UID means the user and group that started it.
 """
 
 import fcntl

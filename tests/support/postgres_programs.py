@@ -1,4 +1,4 @@
-"""The programs of PostgreSQL: where this machine has them, and the user that they run under."""
+"""PostgreSQL's programs on this machine, and the user that runs them."""
 
 import os
 import pwd
@@ -25,7 +25,7 @@ SECONDS = 60
 
 @dataclass(frozen=True)
 class Account:
-    """Whom the programs run as, where the tests run as root: PostgreSQL refuses to."""
+    """The user of the programs if the tests run as root, which PostgreSQL refuses."""
 
     name: str
     uid: int
@@ -54,23 +54,23 @@ class Programs:
 
     @property
     def knows_icu(self) -> bool:
-        """Whether databases can have collations of ICU as their own."""
+        """Whether databases can have an ICU collation as default."""
         return self.version >= 15 and "--with-icu" in self.run("pg_config", "--configure")
 
     def own(self, path: Path) -> None:
-        """Give a file or folder to whom the programs run as."""
+        """Change the owner of a file or folder to the programs' user."""
         if self.account is not None:
             os.chown(path, self.account.uid, self.account.gid)
 
     def can_enter(self, folder: Path) -> bool:
-        """Whether the account that they run as may enter a folder."""
+        """Whether the account can enter a folder."""
         ways = (folder, *folder.parents)
         return self.account is None or all(each.stat().st_mode & 0o001 for each in ways)
 
     def reachable(self, folder: Path) -> "Programs":
-        """These programs, or where the account cannot run them, a copy of them in a folder.
+        """The programs, or a copy in a folder if the account cannot run them.
 
-        A package of Python that root installed can be where nobody else may enter.
+        Only root may be able to enter the folder of a Python package that root installed.
         """
         copy = folder / "programs"
         place = copy / self.folder.parent.parent.name / self.folder.parent.name
@@ -87,7 +87,7 @@ class Programs:
         return Programs(place / self.folder.name, self.account)
 
     def run(self, name: str, *arguments: str | Path) -> str:
-        """The output of a program; fails the test with its errors, if it fails."""
+        """The output of a program; a failure fails the test with the program's errors."""
         pipe = subprocess.PIPE
         with self.start(name, *arguments, stdout=pipe, stderr=pipe) as process:
             try:
@@ -117,7 +117,7 @@ class Programs:
 
 
 def postgres_programs() -> Programs:
-    """The programs; skips the test where there are none, but fails it in CI."""
+    """The programs; skips the test if they are missing, but fails it in CI."""
     found = found_programs()
     if found is not None:
         return found
@@ -126,7 +126,7 @@ def postgres_programs() -> Programs:
 
 @cache
 def found_programs() -> Programs | None:
-    """The programs, None where there are none."""
+    """The programs, None if they are missing."""
     account = _account()
     for folder in _folders():
         if all((folder / name).exists() for name in ("initdb", "postgres", "pg_ctl")):
@@ -162,9 +162,10 @@ def _account() -> Account | None:
 
 
 def _environment() -> dict[str, str]:
-    """The variables of the tests' process, without those that are about another account.
+    """The environment of the tests, without variables of another account.
 
-    Neither its `PG…` variables count, nor its home, which the server's account may not read.
+    That excludes the `PG…` variables and the home, which the server's account may be unable to
+    read.
     """
     kept = {
         name: value

@@ -1,8 +1,8 @@
-"""Listens in on what a program says to PostgreSQL, whatever it uses to say it.
+"""Records the messages of a program to PostgreSQL, whatever driver it uses.
 
-A tap stands between the two and passes everything on. It reads the program's half of the protocol
-(PostgreSQL's documentation, "Frontend/Backend Protocol"): the texts of statements, and the values
-that are bound to their parameters.
+A tap between the two forwards everything. It parses the program's messages (PostgreSQL's
+documentation, "Frontend/Backend Protocol"): the texts of statements, and the values that are bound
+to their parameters.
 """
 
 import socket
@@ -22,7 +22,7 @@ Values = Sequence[bytes | None]
 """The values of a statement's parameters, in the binary form of their types; None for null."""
 
 BINDINGS_KEPT = 3
-"""How many of the bindings of a statement are kept."""
+"""The number of bindings that are recorded for each statement."""
 
 _CHUNK = 1 << 16
 _ASKS_FOR_TLS = 80877103
@@ -30,12 +30,12 @@ _BINARY = 1
 
 
 def looks_a_type_up(statement: str) -> bool:
-    """Whether asyncpg asks the catalog for a type: by a recursive query that is slow on Citus."""
+    """Whether asyncpg looks up a type, by a recursive query that is slow on Citus."""
     return "RECURSIVE" in statement and "pg_type" in statement
 
 
 class StatementProxy:
-    """Keeps the statements that are run through it, each with the first of its bindings."""
+    """Records the statements that pass, each with the first of its bindings."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -91,7 +91,7 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 
 
 class _Reader:
-    """Reads the messages of a program on one connection."""
+    """Parses the messages of a program on one connection."""
 
     def __init__(self, statements: dict[str, list[Values]]) -> None:
         self._statements = statements
@@ -114,7 +114,7 @@ class _Reader:
                     bindings.append(_values(values))
 
     def _messages(self) -> Iterator[tuple[bytes, bytes]]:
-        """The messages that have arrived whole, with the letters of their kinds."""
+        """The complete messages so far, with the letters of their types."""
         while True:
             before = 1 if self._has_begun else 0
             if len(self._left) < before + 4:
@@ -127,7 +127,7 @@ class _Reader:
             if self._has_begun:
                 yield kind, body
             else:
-                # one that asks for TLS is answered, and begins anew
+                # a request for TLS is answered, and the program starts again
                 self._has_begun = struct.unpack_from("!i", body)[0] != _ASKS_FOR_TLS
 
 

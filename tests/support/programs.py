@@ -1,4 +1,4 @@
-"""Programs beside Python that some tests need."""
+"""Programs other than Python that some tests need."""
 
 import os
 import shutil
@@ -17,8 +17,8 @@ _NODE_SECONDS = 60
 
 
 def needed(program: str, package: str) -> str:
-    """The program's path; skips the test where it is missing, but fails it in CI."""
-    # daemons are where not everybody looks for programs
+    """The path of a program; skips the test if it is missing, but fails it in CI."""
+    # daemons may be in folders that are not in every user's PATH
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin")
     if path is None:
         go_without(f"{program} is missing: install the package {package}")
@@ -26,7 +26,7 @@ def needed(program: str, package: str) -> str:
 
 
 def needed_module(name: str, package: str) -> ModuleType:
-    """A module of Python; skips the test where it is missing, but fails it in CI."""
+    """A Python module; skips the test if it is missing, but fails it in CI."""
     if find_spec(name) is None:
         go_without(f"{name} is missing: install the package {package}")
     return import_module(name)
@@ -40,12 +40,12 @@ class Node:
     packages: Path
 
     def run(self, *arguments: str | Path, **variables: str) -> str:
-        """The output of a script; fails the test with its errors, if it fails."""
+        """The output of a script; a failure fails the test with the script's errors."""
         return finished([self.program, *map(str, arguments)], variables, _NODE_SECONDS)
 
 
 def node() -> Node:
-    """Node.js; skips the test where it or its packages are missing, but fails it in CI."""
+    """Node.js; skips the test if it or its packages are missing, but fails it in CI."""
     program = needed("node", "nodejs")
     if not Path(sys.prefix, ".node").exists():
         go_without("JavaScript packages are missing: install the package npm, then `make test`")
@@ -53,7 +53,7 @@ def node() -> Node:
 
 
 def finished(command: list[str], variables: Mapping[str, str], seconds: float) -> str:
-    """The output of a command; fails the test with its errors, if it fails."""
+    """The output of a command; a failure fails the test with the command's errors."""
     ended = subprocess.run(
         command,
         env={**os.environ, **variables},

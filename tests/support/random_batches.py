@@ -1,4 +1,4 @@
-"""Batches of random moves: how they are sent, and what a model makes of them."""
+"""Batches of random moves: their requests, and their results in a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from support.request_targets import RequestTargets
 
 @dataclass(frozen=True)
 class Received:
-    """The answer to one request, whatever brought it."""
+    """A response, alone or in a batch."""
 
     status: int
     tag: str | None
@@ -23,16 +23,16 @@ class Received:
 
     @classmethod
     def of(cls, reply: Reply) -> "Received":
-        """That of a request in a batch."""
+        """The response to a request in a batch."""
         return cls(reply.status, reply.headers.get("etag"), bytes(reply.body))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A step of a batch that is to be sent: its writes by their ids.
+    """A step of a batch: its writes by their ids.
 
-    `behind` is the step that it waits for, and `refers` whether its first write is sent to the
-    record that that one leaves behind.
+    `behind` is the step on which it depends. With `refers`, its first write is sent to the record
+    that results from that step.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Stage:
 
 
 def staged(targets: RequestTargets, steps: Sequence[Step], *, repeats: bool) -> Sequence[Stage]:
-    """The steps of a batch, aimed at what there is now."""
+    """The steps of a batch, with paths and tags from the present records."""
     stages: list[Stage] = []
     for at, step in enumerate(steps):
         behind = stages[-1] if stages and (step.follows or step.refers) else None
@@ -58,7 +58,7 @@ def staged(targets: RequestTargets, steps: Sequence[Step], *, repeats: bool) -> 
 
 
 def entries(targets: RequestTargets, stage: Stage) -> list[Entry]:
-    """The requests of a step, as a batch in JSON has them."""
+    """The requests of a step, for a batch in JSON."""
     made: list[Entry] = []
     for number, (name, write) in enumerate(stage.writes.items()):
         more: dict[str, object] = {"id": name}
@@ -68,7 +68,7 @@ def entries(targets: RequestTargets, stage: Stage) -> list[Entry]:
             more["dependsOn"] = [stage.behind.name]
             if stage.refers and number == 0:
                 more["url"] = f"${list(stage.behind.writes)[-1]}"
-        # the ids by which they are repeatable come from the batch
+        # the ids of repeatable requests come from the batch
         made.append(targets.entry(replace(write, repeat=""), **more))
     return made
 
@@ -76,7 +76,7 @@ def entries(targets: RequestTargets, stage: Stage) -> list[Entry]:
 def outcomes(
     model: CompanyModel, stages: Sequence[Stage], received: Mapping[str, Received]
 ) -> dict[str, Outcome]:
-    """What the model makes of a batch, by the ids of its requests."""
+    """The outcomes of a batch in the model, by the ids of its requests."""
     found: dict[str, Outcome] = {}
     for stage in stages:
         writes = dict(stage.writes)
@@ -107,14 +107,14 @@ def _done(
 
 
 def made_key(write: Write, received: Received) -> str:
-    """The key that the service made for a new record, or one that it might have made."""
+    """The key that the service generated for a new record, or a possible one."""
     if write.method != "POST" or received.status != 201 or KINDS[write.resource].key != "id":
         return str(uuid4())
     return str(msgspec.json.decode(received.content, type=Record)["id"])
 
 
 def _can_refer(first: Move, behind: Stage) -> bool:
-    """Whether a move can be sent to the record that a step leaves behind."""
+    """Whether a move can be sent to the record that results from a step."""
     last = list(behind.writes.values())[-1]
     return (
         first.resource == last.resource

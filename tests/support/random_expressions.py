@@ -1,4 +1,4 @@
-"""Random records and expressions over them, for Hypothesis; few values, so that many are equal."""
+"""Random records and expressions for Hypothesis; of few values, so that many are equal."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -120,7 +120,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 KINDS = tuple(_LITERALS)
 
 Variables = tuple[str, ...]
-"""The names of records in an expression: the record itself, with no name, and variables."""
+"""The names of records in an expression: variables, and "" for the record itself."""
 
 _PATTERNS = ("a", "^a", "[^a]$", "a+|ß", "^.{2}$", "(a|A)(é|ß)?", "\\d", "^$", "^\\w*$", "中|\\.")
 
@@ -257,7 +257,7 @@ def _computed(
     names = [each for each in ("add", "sub", "mul", "div", "divby", "mod") if each not in without]
     operator = draw(st.sampled_from(names))
     right = draw(values(second, depth, variables))
-    # null with null has the type of whole numbers, whatever it is drawn for
+    # null with null has the type of integers, whatever type is drawn
     return evaluator.infix(
         operator, lambda one, other: evaluator.arithmetic(operator, one, other), left, right
     )
@@ -386,7 +386,7 @@ _MADE: Mapping[str, Callable[[int, Variables], SearchStrategy[Operand]]] = {
 CONDITIONS: SearchStrategy[Operand] = st.integers(1, 4).flatmap(
     lambda depth: _conditions(depth, ("",))
 )
-"""Conditions over specimens, of every operator and function that filters have."""
+"""Conditions over specimens, with every operator and function of filters."""
 
 
 @st.composite

@@ -39,7 +39,7 @@ _VALUES: Mapping[type[PrimitiveType], Callable[[int], Cell]] = {
 
 @dataclass(frozen=True)
 class MadeFile:
-    """A file, and whether its good rows are to be written when others are bad."""
+    """A file, and whether its valid rows are written if others are invalid."""
 
     name: str
     content: str
@@ -47,7 +47,7 @@ class MadeFile:
 
 
 def random_files(seed: int, count: int) -> Iterator[MadeFile]:
-    """Files that add, change and leave records, and some rows that are refused."""
+    """Files that insert, change and repeat records, with some invalid rows."""
     random = Random(seed)
     resource, rows = "", list[Row]()
     for _ in range(count):
@@ -64,7 +64,7 @@ def random_files(seed: int, count: int) -> Iterator[MadeFile]:
 
 
 def _rows(random: Random, kind: EntityType, size: int) -> list[Row]:
-    """Rows of up to two shapes, most of which are found by values of their own."""
+    """Rows of up to two shapes; most of them match records by values of their own."""
     shapes = [_columns(random, kind) for _ in range(random.choice((1, 1, 2)))]
     numbers = random.sample(range(2 * size), size)
     if random.random() < 0.3:
@@ -76,7 +76,7 @@ def _rows(random: Random, kind: EntityType, size: int) -> list[Row]:
 
 
 def _changed(random: Random, kind: EntityType, rows: Sequence[Row]) -> list[Row]:
-    """The same rows, with other values in none, some or all of them."""
+    """The same rows, with changed values in none, some or all of them."""
     names = [name for name in rows[0] if name not in _finding(kind)]
     share = random.choice((0.0, 0.1, 1.0)) if names else 0.0
     return [
@@ -88,7 +88,7 @@ def _changed(random: Random, kind: EntityType, rows: Sequence[Row]) -> list[Row]
 
 
 def _columns(random: Random, kind: EntityType) -> list[Property]:
-    """Columns among which is one by which a row finds its record, and what a record needs."""
+    """Columns with an identifying one, and with those that a new record needs."""
     others = [each for each in kind.properties if not (each.required or each.name == kind.key)]
     chosen = set(random.sample(others, min(random.choice(WIDTHS), len(others))))
     chosen |= {each for each in kind.properties if each.required}
@@ -102,7 +102,7 @@ def _finding(kind: EntityType) -> set[str]:
 
 
 def _cell(random: Random, column: Property, own: int | None, size: int) -> Cell:
-    """A value that any row may have; one that tells a row from others is made of its own number."""
+    """A valid value for a row; an identifying value contains the row's number."""
     other = random.randrange(2 * size)
     for kind, value in _VALUES.items():
         if isinstance(column.type, kind):

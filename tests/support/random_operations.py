@@ -1,4 +1,4 @@
-"""Random moves against a company, for Hypothesis; few values, so that they meet."""
+"""Random operations on a company for Hypothesis; of few values, so that they conflict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ VALUES: Mapping[str, Mapping[str, Sequence[object]]] = {
         "unitOfMeasure": ("", "cm"),
     },
 }
-"""Resource to field to the values that bodies give it, one of no value among them or not."""
+"""The values of the properties in bodies, by entity set; the empty value may be one of them."""
 
 TAG = "@odata.etag"
 
@@ -61,9 +61,9 @@ FLAWS: Sequence[Sent] = (
     {"name": None, "displayName": None, "description": None},
     {TAG: 'W/"x"', "x@odata.type": "#x"},
 )
-"""What is added to a body; the last one is no flaw, since control information is ignored.
+"""Additions to a body; the last one is ignored, since it is control information.
 
-Its tag, which no record has, counts alone where an update has no header.
+Its tag, which no record has, is the condition of an update without a header.
 """
 
 PICKS = st.integers(0, 9)
@@ -78,10 +78,10 @@ GUARDS = st.sampled_from(
 
 @dataclass(frozen=True)
 class Move:
-    """A write that is still to be aimed.
+    """A write before its record is chosen.
 
-    `pick` chooses among the records that are there or were, by their key or by a unique rule;
-    `guard` says how its `If-Match`, or the tag in its body, relates to the record's tag.
+    `pick` chooses an existing or deleted record, by its key or by a unique rule; `guard` relates
+    its `If-Match`, or the tag in its body, to the tag of the record.
     """
 
     method: str
@@ -95,10 +95,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """Some moves of a batch: an atomic group, or one by itself.
+    """Moves of a batch: an atomic group, or a single one.
 
-    With `follows`, it depends on what stands before it; with `refers`, its first move is sent to
-    the record of that.
+    With `follows`, it depends on the previous one; with `refers`, its first move is sent to the
+    record of the previous one.
     """
 
     moves: Sequence[Move]
@@ -109,7 +109,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked of a collection; each order is a field, and whether it descends."""
+    """A query of a collection; each order is a property, and whether it descends."""
 
     resource: str
     condition: Operand | None
@@ -120,7 +120,7 @@ class Query:
 
 
 def _fields(resource: str) -> tuple[_Choices, _Choices]:
-    """The fields that a record must have, without blank values, and all with all their values."""
+    """The required properties without blank values, and all properties with all values."""
     values = VALUES[resource]
     must = {
         name: st.sampled_from([value for value in values[name] if value != ""])
@@ -130,14 +130,14 @@ def _fields(resource: str) -> tuple[_Choices, _Choices]:
 
 
 def whole_bodies(resource: str) -> SearchStrategy[Sent]:
-    """What a record can be created from, unless it takes what is taken."""
+    """A body that creates a record, unless its unique values are in use."""
     must, fields = _fields(resource)
     may = {name: each for name, each in fields.items() if name not in must}
     return st.fixed_dictionaries(must, optional=may)
 
 
 def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
-    """Bodies as they should be, some that lack something or blank it out, some with a flaw."""
+    """Valid bodies, some without or with blank required properties, some with a fault."""
     must, fields = _fields(resource)
     whole = whole_bodies(resource)
     good = whole if is_whole else st.fixed_dictionaries({}, optional={**fields, **must})
@@ -147,7 +147,7 @@ def _bodies(resource: str, *, is_whole: bool) -> SearchStrategy[Sent]:
 
 @st.composite
 def moves(draw: st.DrawFn, resources: Resources) -> Move:
-    """A write of one of some kinds, by any method."""
+    """A write of some entity sets, by any method."""
     resource = draw(st.sampled_from(resources))
     method = draw(st.sampled_from(["POST", "POST", "PATCH", "PATCH", "PATCH", "PUT", "DELETE"]))
     must_not_exist = method != "DELETE" and draw(st.integers(0, 5)) == 0
@@ -164,7 +164,7 @@ def moves(draw: st.DrawFn, resources: Resources) -> Move:
 
 
 def creates(resource: str) -> SearchStrategy[Move]:
-    """The create of a record."""
+    """The creation of a record."""
     return whole_bodies(resource).map(
         lambda body: Move("POST", resource, body, 0, by_rule=False, guard="*")
     )
@@ -183,7 +183,7 @@ def steps(draw: st.DrawFn, resources: Resources) -> Step:
 
 
 def batches(resources: Resources) -> SearchStrategy[Sequence[Step]]:
-    """Some steps to be sent together."""
+    """Some steps of one batch."""
     return st.lists(steps(resources), min_size=1, max_size=4)
 
 
@@ -197,7 +197,7 @@ def _contains(text: str, part: str) -> bool:
 
 @st.composite
 def conditions(draw: st.DrawFn, resource: str) -> Operand:
-    """A condition over the texts of a kind, which says something of most records."""
+    """A condition over the texts of an entity set, which many records meet."""
     texts = [
         name
         for name, kind in KINDS[resource].fields.items()
@@ -222,7 +222,7 @@ def conditions(draw: st.DrawFn, resource: str) -> Operand:
 
 @st.composite
 def queries(draw: st.DrawFn, resources: Resources) -> Query:
-    """A question to a collection."""
+    """A query of a collection."""
     resource = draw(st.sampled_from(resources))
     fields = [name for name in VALUES[resource] if name not in (STAMP, "onlinePassword")]
     orders = st.tuples(st.sampled_from(fields), st.booleans())

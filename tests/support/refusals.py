@@ -39,9 +39,9 @@ def error_in(content: bytes) -> Error:
 
 
 def refusal(response: httpx.Response, code: str, target: str | None = None) -> Error:
-    """The error of an answer that refuses with this code, in the shape that all errors have.
+    """The error in a response with this code, in the shape of all errors.
 
-    `target` is compared when it is given.
+    `target` is compared if it is given.
     """
     assert response.status_code == STATUS_OF[code], response.text
     assert response.headers["content-type"] == "application/json"

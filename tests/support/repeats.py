@@ -10,7 +10,7 @@ import httpx
 def repeatable(
     request_id: str | None = None, *, age: timedelta = timedelta(0), **others: str
 ) -> dict[str, str]:
-    """Headers of a request that was first sent some time ago; without an id it gets a new one."""
+    """Headers of a request that was first sent some time ago; the default id is a new one."""
     first_sent = format_datetime(datetime.now(UTC) - age, usegmt=True)
     return {
         "Repeatability-Request-ID": request_id or str(uuid4()),
@@ -20,7 +20,7 @@ def repeatable(
 
 
 def essence(answer: httpx.Response) -> tuple[int, dict[str, str], bytes]:
-    """All of an answer but the id of the exchange."""
+    """A response without the id of the exchange."""
     own = ("x-request-id", "date", "server-timing")
     headers = {name: value for name, value in answer.headers.items() if name not in own}
     return answer.status_code, headers, answer.content

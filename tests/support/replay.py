@@ -1,4 +1,4 @@
-"""Asks a service the requests of the corpus."""
+"""Sends the requests of the corpus to a service."""
 
 from decimal import Decimal
 
@@ -22,7 +22,7 @@ def load_data(company: Company) -> None:
 
 
 def ask(case: Case, company: Company, root: Client) -> httpx.Response:
-    """Send a request of the corpus: to the company's address, or to that at the root."""
+    """Send a request of the corpus, to the company's address or to the root."""
     client: Client = company
     path, query = case.address
     if path.startswith("/"):

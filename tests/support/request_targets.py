@@ -1,4 +1,4 @@
-"""From random moves to requests: aimed at the records of a model, with their versions' tags."""
+"""Builds requests from random moves, with the records of a model and their tags."""
 
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -14,20 +14,20 @@ from support.repeats import repeatable
 from support.samples import UNKNOWN
 
 LIVE = 8
-"""Picks below it are of records that are there, if there are any."""
+"""Lower picks choose existing records, if there are any."""
 
 NO_TAG = 'W/"nothing"'
 
 
 class Tags:
-    """The tag of each version: the service gives each version one, and no two the same."""
+    """The tags of versions; the service gives each version a different one."""
 
     def __init__(self) -> None:
         self._by_version: dict[int, str] = {}
         self._versions: dict[str, int] = {}
 
     def check(self, version: int, tag: str) -> None:
-        """A tag that the service shows for a version."""
+        """A tag that the service returned for a version."""
         assert self._by_version.setdefault(version, tag) == tag, "a tag that changed"
         assert self._versions.setdefault(tag, version) == version, "a tag that came back"
 
@@ -36,7 +36,7 @@ class Tags:
         return frozenset(sorted(self._by_version.keys() - {current})[-1:])
 
     def header(self, guard: frozenset[int]) -> str:
-        """An `If-Match` that holds for some versions alone."""
+        """An `If-Match` that matches only some versions."""
         return ", ".join(self._by_version[version] for version in sorted(guard)) or NO_TAG
 
 
@@ -61,7 +61,7 @@ def _literal(text: str) -> str:
 
 
 class RequestTargets:
-    """Aims moves at what a model holds and held."""
+    """Chooses targets of moves from the present and past records of a model."""
 
     def __init__(self, model: CompanyModel) -> None:
         self._model = model
@@ -69,7 +69,7 @@ class RequestTargets:
         self.tags = Tags()
 
     def address(self, resource: str, pick: int, *, by_rule: bool = False) -> Address:
-        """One of the records that are there; or else that were, may come or never will."""
+        """An existing record, a deleted one, or one that does not exist."""
         kind, held = KINDS[resource], self._model.held[resource]
         spare = (CODES if kind.key == "code" else IDS)[pick % 4]
         others = [each.key for each in self._model.log if each.resource == resource][-3:]
@@ -82,7 +82,7 @@ class RequestTargets:
         return key
 
     def write(self, move: Move, *, repeats: bool = False) -> Write:
-        """The write that a move is, as things are now."""
+        """The write of a move, with the present records."""
         if move.must_not_exist:
             address = self.address(move.resource, move.pick if move.pick % 2 else LIVE + move.pick)
         else:
@@ -104,7 +104,7 @@ class RequestTargets:
         )
 
     def _body(self, move: Move, version: int) -> tuple[Sent, Guard]:
-        """The body of a move, and the versions whose tag it carries."""
+        """The body of a move, and the versions of its tag."""
         if not move.guard.endswith(IN_BODY) or move.method == "DELETE":
             return move.body, frozenset() if TAG in move.body else None
         is_stale = move.guard.startswith("stale")
@@ -135,7 +135,7 @@ class RequestTargets:
         return found
 
     def path(self, write: Write) -> str:
-        """Where a write is sent to, below the company."""
+        """The path of a write, below the company."""
         if write.method == "POST":
             return write.resource
         return path_to(write.resource, write.address)
@@ -154,12 +154,12 @@ class RequestTargets:
 
 
 def holds(condition: Operand | None, record: Values) -> bool:
-    """Whether a condition holds for a record, as it does when there is none."""
+    """Whether a record meets a condition; every record meets None."""
     return condition is None or condition.of(Scope(record, (), {})) is True
 
 
 def asked(question: Question) -> Query:
-    """A question as the query options of a request."""
+    """The query options of a query."""
     options: dict[str, str | int] = {}
     if question.condition is not None:
         options["$filter"] = question.condition.text
@@ -177,7 +177,7 @@ def asked(question: Question) -> Query:
 
 
 def answered(question: Question, records: Mapping[str, Values]) -> tuple[int, Sequence[Values]]:
-    """How many records a question finds, and those that it shows."""
+    """The number of records that a query finds, and those that the response contains."""
     found = [records[key] for key in sorted(records) if holds(question.condition, records[key])]
     for name, descends in reversed(question.orders):
         found.sort(key=lambda record: record[name], reverse=descends)

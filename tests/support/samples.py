@@ -1,14 +1,14 @@
-"""One record of every kind with no field at its default, and the ids that the scenarios use.
+"""A record of every entity set without a default value, and the ids of the scenarios.
 
-The kinds of the interface have records written here, since the scenarios name their values. Any
-other kind of the catalog gets a record made from its declaration.
+The records of the interface's entity sets are written here, since the scenarios name their values.
+Those of other entity sets are generated from the declarations.
 """
 
 from collections.abc import Mapping
 from uuid import NAMESPACE_OID, uuid5
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import Computed, EntitySet, Property
+from comptoir.edm.model import Calculated, EntitySet, Property
 from comptoir.edm.types import Base64Text
 from support.client import Record
 
@@ -187,7 +187,7 @@ _WRITTEN: Mapping[str, Record] = {
     },
 }
 OF_THE_INTERFACE = tuple(_WRITTEN)
-"""The resources of the kinds that the interface names or needs."""
+"""The entity sets that the interface names or needs."""
 
 _VALUES: Mapping[str, str | int | float | bool] = {
     "Edm.Boolean": True,
@@ -199,7 +199,7 @@ _VALUES: Mapping[str, str | int | float | bool] = {
 
 
 def _value(entity_set: EntitySet, each: Property) -> str | int | float | bool:
-    """A value for a property, other than the default; no other text property has the same."""
+    """A value for a property that is not the default; the texts of a record differ."""
     place = f"{entity_set.name}.{each.name}."
     if each.type.edm_name == "Edm.Guid":
         return str(uuid5(NAMESPACE_OID, place))
@@ -213,8 +213,8 @@ def _made(entity_set: EntitySet) -> Record:
     kind = entity_set.type
     found = {each.name: _value(entity_set, each) for each in kind.properties}
     for each in kind.derivations:
-        if isinstance(each, Computed):
-            found[each.target] = each.rule(str(found[each.source]))
+        if isinstance(each, Calculated):
+            found[each.target] = each.function(str(found[each.source]))
     return found
 
 
@@ -222,7 +222,7 @@ SAMPLES: Mapping[str, Record] = {
     **_WRITTEN,
     **{each.name: _made(each) for each in MODEL.stored if each.name not in _WRITTEN},
 }
-"""Resource to a record."""
+"""A record for each entity set."""
 
 
 def _path(entity_set: EntitySet) -> str:
@@ -232,7 +232,7 @@ def _path(entity_set: EntitySet) -> str:
 
 
 PATHS: Mapping[str, str] = {name: _path(MODEL.by_name[name]) for name in SAMPLES}
-"""Resource to the address of its sample."""
+"""The address of each sample."""
 
 READ_ONLY = tuple(name for name in SAMPLES if MODEL.by_name[name].read_only)
 WRITABLE = tuple(name for name in SAMPLES if name not in READ_ONLY)

@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 
 @dataclass(frozen=True)
 class Search:
-    """A search: its text, and whether it finds a record that has these texts."""
+    """A search: its text, and whether it matches a record with these texts."""
 
     text: str
     finds: Callable[[Iterable[str]], bool]
@@ -55,7 +55,7 @@ _PARTS = (
     *("NEAR", "AND", "displayName:", "(", ")", "\n", "\x1f", "Ж", "ж", "Ⴀ", "\u13a0", "ꭰ"),
 )
 TEXTS = st.lists(st.sampled_from(_PARTS), max_size=6).map("".join)
-"""Texts of the same few parts in many scripts, so that they contain one another."""
+"""Texts of a few parts in many scripts, so that some contain others."""
 
 _TERMS = (
     st.lists(st.sampled_from(_PARTS), min_size=1, max_size=3)

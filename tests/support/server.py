@@ -1,4 +1,4 @@
-"""A service as its users run it: a process of its own, which can be stopped and killed."""
+"""A service as a process, which can be stopped and killed."""
 
 import asyncio
 import os
@@ -26,10 +26,10 @@ from support.waiting import until
 
 START_SECONDS = 30
 STOP_OVERRUN = "timeout graceful shutdown exceeded"
-"""Logged when a stop cancels the requests that `stop_seconds` were not enough for."""
+"""Logged if a stop cancels requests that did not end within `stop_seconds`."""
 
 STOP_SECONDS = 10
-"""The seconds within which a stop must end."""
+"""The time limit of a stop in seconds."""
 
 _GREETING = "Serving "
 
@@ -37,8 +37,8 @@ _GREETING = "Serving "
 class Server:
     """`comptoir serve` over one database; a `Carrier`.
 
-    On port 0 each start takes a free one. What it logs goes to the file `log`. Starting anew after
-    a kill serves the same database.
+    On port 0 each start uses a free port. The file `log` is its log. After a kill, another start
+    serves the same database.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Server:
         return self.admin.add_company(self.client)
 
     def again(self, company: Company) -> Company:
-        """The same company at the address that the server has since its last start."""
+        """The company at the address of the server's last start."""
         root = f"{self.client.root}/companies({company.id})"
         return Company(self, root, company.token, company.stored, company.admin)
 
@@ -130,20 +130,20 @@ class Server:
         until(lambda: True if text in self.log.read_text() else None, f"{text!r} in the log")
 
     def wait(self) -> int:
-        """The exit status, once the process has ended by itself."""
+        """The exit status of the process, after it has ended by itself."""
         status = self._process.wait(STOP_SECONDS)
         self._close_pipe()
         return status
 
     def kill(self) -> None:
-        """Kill the process and its workers without a warning, as a power failure would."""
+        """Kill the process and its workers, as a power failure would."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._close_pipe()
 
     def kill_parent(self) -> None:
-        """Kill the process that was started, and none of its workers."""
+        """Kill the started process, but not its workers."""
         self._process.kill()
         self._process.wait()
 

@@ -1,4 +1,4 @@
-"""A service within the tests' own process, spoken to without a socket."""
+"""A service within the tests' process, without a socket."""
 
 import asyncio
 import time
@@ -20,9 +20,9 @@ from support.tokens import Tokens
 
 
 class Service:
-    """The application itself, started on a fresh database; a `Carrier`.
+    """The application on a fresh database; a `Carrier`.
 
-    The event loop runs while a request is under way, and stands still in between.
+    The event loop runs only during a request.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Service:
         return self._runner.run(self._send_all(requests))
 
     def timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
-        """Send a request: the answer, its seconds, and for how many the event loop was held."""
+        """Send a request: the response, its seconds, and how long it blocked the event loop."""
         return self._runner.run(self._timed(request))
 
     async def _timed(self, request: httpx.Request) -> tuple[httpx.Response, float, float]:
@@ -96,7 +96,7 @@ class Service:
         await asyncio.wait((sending,))
 
     def leave(self, request: httpx.Request, pieces: int) -> list[str]:
-        """Send a request and disconnect after some pieces of its answer, as `left_open` does."""
+        """Send a request and disconnect after some chunks of its response, by `left_open`."""
         return self._runner.run(left_open(self._application, request, pieces))
 
     async def _send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:

@@ -1,9 +1,9 @@
 """Finds the companies that a statement reads, by PostgreSQL's planner.
 
-The tables of a database are made anew in partitions, by a hash of the company, and a plan says
-which partitions a statement reads. Citus routes a statement by the same means: the restrictions
-that PostgreSQL's planner finds for each table. So what stays within the partitions of one company
-here is the matter of one node there.
+The tables of a database are created again with partitions by a hash of the company, and a plan
+lists the partitions that a statement reads. Citus routes a statement by the same restrictions,
+which PostgreSQL's planner finds for each table. So a statement that reads the partitions of one
+company reads one node there.
 """
 
 import asyncio
@@ -63,12 +63,12 @@ ACROSS_COMPANIES: Mapping[str, str] = {
     "companies": "whoever lists the companies asks for all of them: Citus asks every node, and "
     "puts their answers together, as it does for whatever reads and does not lock"
 }
-"""The tables of which a statement may read the rows of all companies, and why."""
+"""The tables from which a statement may read rows of all companies, with the reasons."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a statement cannot be routed, and the tables that it reads."""
+    """The reason why a statement cannot be routed, and the tables that it reads."""
 
     reason: str
     tables: frozenset[str] = frozenset()
@@ -76,20 +76,20 @@ class Fault:
 
 
 def may_cross(fault: Fault) -> bool:
-    """Whether a statement may be asked of all companies."""
+    """Whether a statement may read all companies."""
     return not fault.changes and bool(fault.tables) and fault.tables <= ACROSS_COMPANIES.keys()
 
 
 def faults(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, Fault]:
-    """The statements that cannot be routed by the company, in a database made anew by `shard`.
+    """The statements that cannot be routed by the company, in a database created by `shard`.
 
-    Each is planned with the first of its bindings with which it can be, else with made-up values.
+    Each is planned with the first of its bindings that works, otherwise with generated values.
     """
     return asyncio.run(_faults(database, statements))
 
 
 def tables_read(database: str, statements: Mapping[str, Sequence[Values]]) -> dict[str, set[str]]:
-    """The tables that each statement reads by its plan; the planner may leave some of them out."""
+    """The tables that each statement reads by its plan; the planner may omit some of them."""
     return asyncio.run(_tables_read(database, statements))
 
 
@@ -121,7 +121,7 @@ class _Planner:
 
     @classmethod
     async def of(cls, connection: asyncpg.Connection) -> "_Planner":
-        """A planner that makes up values, neighbours of which lie in different partitions."""
+        """A planner that generates values; consecutive ones are in different partitions."""
         rows = await connection.fetch(
             "SELECT min(number) FROM generate_series(1000, 2000) AS number,"
             f" generate_series(0, {SHARDS - 1}) AS shard"
@@ -131,7 +131,7 @@ class _Planner:
         return cls(connection, [str(number) for (number,) in rows])
 
     async def fault(self, text: str, bindings: Sequence[Values]) -> Fault | None:
-        """Why a statement is not the matter of one company alone; None when it is."""
+        """Why a statement reads more than one company; None if it does not."""
         if _SESSION.match(text):
             return None
         if text.startswith("COPY"):
@@ -159,7 +159,7 @@ class _Planner:
             try:
                 return await self._explained(text, arguments)
             except asyncpg.DataError:
-                # the planner has found out that something cannot be computed of these values
+                # the planner has found that an expression cannot be computed with these values
                 continue
         return await self._explained(text, [self._any(*each) for each in enumerate(types)])
 
@@ -177,7 +177,7 @@ class _Planner:
 
 
 def _relations(node: Node) -> Iterator[tuple[str, str]]:
-    """The relations in a plan, each with the kind of its node."""
+    """The relations in a plan, each with the type of its node."""
     if "Relation Name" in node:
         yield str(node["Node Type"]), str(node["Relation Name"])
     for inner in node.get("Plans", ()):
@@ -186,7 +186,7 @@ def _relations(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _astray(scanned: Sequence[str], *, changes: bool) -> Fault | None:
-    """What is wrong with a statement that reads these; only our own tables are distributed."""
+    """The fault of a statement that reads these tables; only our own are distributed."""
     parts = [match for match in map(_SHARD.fullmatch, scanned) if match]
     tables = frozenset(match[1] for match in parts)
     if not parts or (len({match[2] for match in parts}) == 1 and len(parts) == len(scanned)):
@@ -195,7 +195,7 @@ def _astray(scanned: Sequence[str], *, changes: bool) -> Fault | None:
 
 
 def _inserts_of_company(text: str) -> bool:
-    """Whether one row of values is inserted, and a value for the company is among them."""
+    """Whether one row is inserted, with a value for the company."""
     parts = _INSERT.match(text)
     if parts is None:
         return False
@@ -210,7 +210,7 @@ def _copies_of_company(text: str) -> bool:
 
 
 def _read(kind: str, value: bytes | None) -> Argument:
-    """A value that is given in the binary form of its type."""
+    """A parameter in the binary form of its type."""
     if value is None:
         return None
     if kind.endswith(_LIST):
@@ -221,7 +221,7 @@ def _read(kind: str, value: bytes | None) -> Argument:
 
 
 def _read_list(kind: str, value: bytes) -> list[Argument]:
-    """A list of one dimension: how many there are, behind its head; each with its length."""
+    """An array of one dimension: its length after its header, then each element with its length."""
     held: list[Argument] = []
     at = 20
     while at < len(value):

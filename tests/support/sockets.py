@@ -28,7 +28,7 @@ def ask(connection: socket.socket, request: bytes) -> httpx.Response:
 
 
 def send(connection: socket.socket, content: bytes) -> None:
-    """Send bytes; the server may have closed its side meanwhile."""
+    """Send bytes; the server may close its side meanwhile."""
     with suppress(BrokenPipeError, ConnectionResetError):
         connection.sendall(content)
 

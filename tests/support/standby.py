@@ -1,4 +1,4 @@
-"""A standby of a PostgreSQL server: it follows by streaming replication, over loopback."""
+"""A standby of a PostgreSQL server, by streaming replication over loopback."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,9 @@ from support.waiting import until
 
 
 class Standby(Postgres):
-    """A copy of a server's databases that is kept up to date, and takes no writes.
+    """A read-only copy of a server's databases.
 
-    Its replay can be paused, so that it is behind for as long as a test likes.
+    Its replay can be paused, so that it lags as long as a test needs.
     """
 
     def __init__(self, primary: Databases) -> None:
@@ -33,7 +33,7 @@ class Standby(Postgres):
         self._begin(settings)
 
     def url_of(self, url: str) -> str:
-        """The URL of the copy of one of the primary's databases."""
+        """The URL of the standby's copy of a database of the primary."""
         return self.url(url.rpartition("/")[2])
 
     def pause(self) -> None:
@@ -48,7 +48,7 @@ class Standby(Postgres):
 
     def catch_up(self) -> None:
         """Return when the standby has caught up."""
-        # a commit of its own makes the primary send what no commit has sent yet
+        # a commit sends everything before it that the primary has not sent yet
         self._primary.administer("SELECT pg_logical_emit_message(true, 'standby', '')")
         ((end,),) = self._primary.asked("SELECT pg_current_wal_flush_lsn()::TEXT")
 

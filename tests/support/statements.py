@@ -11,7 +11,7 @@ from asyncpg.connection import LoggedQuery
 
 @contextmanager
 def traced() -> Iterator[list[str]]:
-    """The statements that begin within the block, on connections that are open when it begins."""
+    """The statements that start within the block, on connections that are open at its start."""
     statements: list[str] = []
     with ExitStack() as ends:
         for each in gc.get_objects():

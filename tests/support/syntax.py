@@ -10,7 +10,7 @@ from comptoir.errors import INVALID_URL, NOT_IMPLEMENTED, Refusal
 def malformed(read: Callable[[str], object], text: str, option: str, column: int) -> Refusal:
     """The refusal (400) of a text, which must name the option and the column of the fault.
 
-    The message has no column for a text without content.
+    An empty text has no column.
     """
     refusal = _refused(read, text, option)
     assert refusal.error is INVALID_URL, refusal.message
@@ -22,7 +22,7 @@ def malformed(read: Callable[[str], object], text: str, option: str, column: int
 
 
 def unsupported(read: Callable[[str], object], text: str, option: str, named: str) -> None:
-    """Check that a text is refused (501), and what is not supported named."""
+    """Check that a text is refused (501) with the name of the unsupported feature."""
     refusal = _refused(read, text, option)
     assert refusal.error is NOT_IMPLEMENTED, refusal.message
     assert named in refusal.message, refusal.message
@@ -39,7 +39,7 @@ def _refused(read: Callable[[str], object], text: str, option: str) -> Refusal:
 def reads_back(
     read: Callable[[str], object], printed: Callable[[str], str], text: str, option: str
 ) -> None:
-    """Check that a text is refused by name, or read as what its canonical text is read as."""
+    """Check that a text is refused by name, or has the result of its canonical text."""
     refusal = refusal_of(read, text)
     if refusal is None:
         assert read(printed(text)) == read(text)
@@ -49,7 +49,7 @@ def reads_back(
 
 
 def refusal_of(read: Callable[[str], object], text: str) -> Refusal | None:
-    """The refusal of a text; None when it is read."""
+    """The refusal of a text; None if it is valid."""
     try:
         read(text)
     except Refusal as refusal:

@@ -1,4 +1,4 @@
-"""The tokens of the tests: valid ones, and ones that no service may accept."""
+"""The tokens of the tests, valid and invalid ones."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -25,19 +25,19 @@ class Tokens:
         companies: Iterable[str] | None = None,
         subject: str = SUBJECT,
     ) -> str:
-        """A good token for an hour."""
+        """A valid token for an hour."""
         return self._issuer().issue(subject, scopes, companies, HOUR)
 
     def expired(self) -> str:
-        """A token that was good until long ago."""
+        """A token that expired long ago."""
         return self._bad(self._issuer(clock=lambda: 1_700_000_000.0))
 
     def for_another_audience(self) -> str:
-        """A token that another service should accept."""
+        """A token for another audience."""
         return self._bad(self._issuer(audience="another"))
 
     def of_another_issuer(self) -> str:
-        """A token with the trusted signature of an issuer that is not trusted."""
+        """A token of another issuer, signed with the trusted key."""
         return self._bad(self._issuer(issuer="another"))
 
     def _issuer(

@@ -1,4 +1,4 @@
-"""Connections to every process of a service, so that each takes its share of the requests."""
+"""Connections to every process of a service, so that each gets a part of the requests."""
 
 import time
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 30
 
 
 class WorkerConnections:
-    """A `Carrier` with some connections to each process; requests take them in turn."""
+    """A `Carrier` with some connections to each process, used in rotation."""
 
     def __init__(self, server: Server, connections: int) -> None:
         held: dict[str, list[httpx.Client]] = {}
@@ -42,7 +42,7 @@ class WorkerConnections:
             client.close()
 
     def send(self, request: httpx.Request) -> httpx.Response:
-        """Send by the connection whose turn it is."""
+        """Send by the next connection."""
         return next(self._turns).send(request)
 
     def send_all(self, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
@@ -56,11 +56,11 @@ class WorkerConnections:
 
 
 def _send_share(client: httpx.Client, requests: Sequence[httpx.Request]) -> list[httpx.Response]:
-    """Send one behind the other: a client that threads share may close what one of them reads."""
+    """Send one after the other: a client that threads share may close a connection in use."""
     return [client.send(request) for request in requests]
 
 
 def process_of(answer: httpx.Response) -> str:
-    """The process that answered: its name begins the ids of its requests."""
+    """The process that responded; its name is the beginning of request ids."""
     request_id: str = answer.headers["x-request-id"]
     return request_id.partition("-")[0]

@@ -1,4 +1,4 @@
-"""Writers at work: each makes a record and changes it over and over, until the server is gone."""
+"""Concurrent writers: each creates a record and changes it until the server has ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ DELETED = 10
 
 @dataclass
 class Work:
-    """What a writer did: the record's number within the company, and its two counters.
+    """The writes of a writer: the record's number within the company, and two counters.
 
-    `acknowledged` is the last value whose write was answered with success, `attempted` the last
-    that was sent; -1 stands for the create, `DELETED` for the delete at the end.
+    `acknowledged` is the last value of a successful write, `attempted` the last one that was sent;
+    -1 is the create, `DELETED` the delete at the end.
     """
 
     code: str
@@ -58,11 +58,10 @@ def _answered(response: httpx.Response) -> httpx.Response:
 
 
 class Writers:
-    """A few writers of itemReferences, each a thread that goes on until its connection breaks.
+    """Some writers of itemReferences: threads that run until their connections break.
 
-    So it does when the service answers that its database is gone.
-
-    Every change writes two fields with one value, so that a write that is half there shows.
+    They also end when the service responds that its database is down. Every change writes one value
+    to two properties, so a partial write is visible.
     """
 
     def __init__(self, company: Company, count: int, name: str = "") -> None:
@@ -75,7 +74,7 @@ class Writers:
             thread.start()
 
     def join(self) -> Sequence[Work]:
-        """Their writes, after all have noticed that the server is gone."""
+        """Their writes, after all have noticed that the server has ended."""
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
             assert not thread.is_alive()
@@ -93,7 +92,7 @@ class Writers:
             return
 
     def _work(self, work: Work) -> None:
-        """Create a record, change it, and delete it, each time with the tag of the last answer."""
+        """Create a record, change it, and delete it, each time with the last tag."""
         company = self._company
         work.attempted = -1
         body = {"itemNo": work.code, "referenceNo": "R", "description": "-1", "description2": "-1"}

@@ -20,12 +20,12 @@ def real() -> Path:
 
 
 PAIRS = (("sqlite", "postgres"), ("postgres", "sqlite"))
-"""Each kind of database is a source, and each a target."""
+"""Each database is tested as a source and as a target."""
 
 
 @contextmanager
 def made_pair(request: pytest.FixtureRequest, folder: Path) -> Iterator[TwoDatabases]:
-    """Two fresh databases of the kinds that the fixture's parameter names."""
+    """Two fresh databases, by the parameter of the fixture."""
     with ExitStack() as services:
         made: list[Service] = []
         for side, kind in zip(("source", "target"), request.param, strict=True):
@@ -46,6 +46,6 @@ def pair(
 
 @pytest.fixture(params=PAIRS, ids="-to-".join)
 def own_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TwoDatabases]:
-    """Two databases without companies, which no other test has."""
+    """Two databases without companies, for one test."""
     with made_pair(request, tmp_path) as pair:
         yield pair

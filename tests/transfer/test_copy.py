@@ -1,4 +1,4 @@
-"""`comptoir copy`: the copy of a company is equal, including tags and change log."""
+"""`comptoir copy`: the copy of a company is equal, with tags and change log."""
 
 import filecmp
 import tracemalloc
@@ -22,7 +22,7 @@ CONTACT = PATHS["contactsExt"]
 
 @pytest.fixture
 def company(pair: TwoDatabases) -> Company:
-    """A company in the source with the sample of every kind."""
+    """A company in the source with a sample of every entity set."""
     return stock(pair.source.new_company("Tannhof Holz"))
 
 
@@ -31,7 +31,7 @@ ALIKE = (("sqlite", "sqlite"), ("postgres", "postgres"))
 
 @pytest.mark.parametrize("pair", [*PAIRS, *ALIKE], ids="-to-".join, indirect=True)
 def test_every_row_of_every_table_is_copied(pair: TwoDatabases, company: Company) -> None:
-    """A table that copying does not know of would fail here."""
+    """Fails for a table that a copy would leave out."""
     record(company.patch(AGENT, {"name": "New"}, tag_of(company.get(AGENT)), repeatable()))
     company.admin.begin_load(company.stored, "itemsExt", [{"number": "I9"}])
     company.catch_up("contactsExt")
@@ -70,7 +70,7 @@ def test_dumps_are_the_same(pair: TwoDatabases, company: Company, tmp_path: Path
 
 
 def test_memory_does_not_grow_with_what_is_copied(pair: TwoDatabases, company: Company) -> None:
-    """60 million characters pass through a few."""
+    """A copy of 60 million characters has few of them in memory."""
     text = "AAAA" * 150_000
     table = "ItemProductTextLongContentsExt"
     for at in range(10):

@@ -1,4 +1,4 @@
-"""The source may be written to during a copy: the target becomes equal in the end."""
+"""The source may be written to during a copy: the target is equal at the end."""
 
 import pytest
 
@@ -22,7 +22,7 @@ STAGES = ("copying changes", "copying contactsExt", "copying salesPricesExt", "c
 
 @pytest.fixture
 def company(pair: TwoDatabases) -> Company:
-    """A company in the source with the sample of every kind."""
+    """A company in the source with a sample of every entity set."""
     return stock(pair.source.new_company())
 
 
@@ -60,7 +60,7 @@ def test_a_resumed_copy_follows_the_writes_since_the_interrupt(
 def test_unique_values_may_move_between_records_in_different_steps(
     pair: TwoDatabases, company: Company
 ) -> None:
-    """A record that is still to come has the number of one that is there by then."""
+    """A record that is not copied yet has the number of a copied one."""
     ids = [guid(at) for at in range(SLICE_ROWS + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
     pair.stopped_at(company, "copying customersExt")
@@ -72,7 +72,7 @@ def test_unique_values_may_move_between_records_in_different_steps(
 
 
 def test_unique_values_may_move_among_many_records(pair: TwoDatabases, company: Company) -> None:
-    """Each record takes the number of the one that is looked up after it."""
+    """Each record has the number of the one that is looked up after it."""
     ids = [guid(at) for at in range(2 * LOOKUP + 10)]
     company.load("customersExt", *({"id": key, "number": f"C{at}"} for at, key in enumerate(ids)))
 
@@ -93,7 +93,7 @@ def test_unique_values_may_move_among_many_records(pair: TwoDatabases, company: 
 def test_repeatable_writes_that_change_nothing_are_followed(
     pair: TwoDatabases, company: Company
 ) -> None:
-    """They have no change number, and still must not be decided again."""
+    """Repeatable writes have no change number, and must not be executed again."""
     headers = repeatable(If_Match=tag_of(company.get(AGENT)))
     pair.stopped_at(company, "comparing")
     first = company.patch(AGENT, {}, headers=headers)

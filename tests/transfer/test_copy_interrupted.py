@@ -24,12 +24,12 @@ from transfer.two_databases import Stopped, TwoDatabases
 
 RESUMES = b"comptoir: interrupted. The same command resumes.\n"
 MANY = 2 * SLICE_ROWS + 500
-"""Records of one kind that three steps copy."""
+"""Records of one entity set, which three steps copy."""
 
 
 @pytest.fixture
 def company(pair: TwoDatabases) -> Company:
-    """A company in the source with the sample of every kind."""
+    """A company in the source with a sample of every entity set."""
     return stock(pair.source.new_company())
 
 
@@ -45,7 +45,7 @@ def load_customers(company: Company, size: int = MANY) -> None:
 
 
 def test_a_copy_resumes_from_every_stage(pair: TwoDatabases, company: Company) -> None:
-    """Each time it comes one step further than the time before."""
+    """Each run copies one step more than the run before."""
     for steps in count(1):
         told = 0
 

@@ -69,12 +69,12 @@ def rows_left(command: Command, company: Company) -> dict[str, int]:
 
 
 def marks_left(command: Command) -> list[tuple[object, ...]]:
-    """The companies with the mark of a copy or a deletion."""
+    """The companies with the mark of an unfinished copy or deletion."""
     return run_sql(command.url, "SELECT company_id FROM copies")
 
 
 def delete_here(command: Command, company_id: str, listener: Progress) -> None:
-    """Delete a company within this process, with a listener."""
+    """Delete a company within this process, with a progress listener."""
 
     async def work() -> None:
         opened = open_store(Settings(database=command.url))
@@ -91,7 +91,7 @@ def stop(*_: object) -> None:
 
 
 def finds(company: Company, word: str) -> int:
-    """How many items a search finds."""
+    """The number of items that a search finds."""
     return len(page(company.get(SEARCHED, {"$search": word})).value)
 
 
@@ -136,7 +136,7 @@ def test_nothing_of_a_deleted_company_is_found_in_one_with_its_id(
 
 @ON_SQLITE
 def test_the_text_index_keeps_no_entries(ready: Command, company: Company) -> None:
-    """On PostgreSQL the index is one over the documents themselves."""
+    """On PostgreSQL, the text index is an index of the documents."""
     entries = "SELECT rowid FROM search_index WHERE search_index MATCH 'lam'"
     assert len(run_sql(ready.url, entries)) == DROPPED_DOCUMENTS + 10
 
@@ -179,7 +179,7 @@ def test_another_process_serves_404_when_the_command_has_ended(
 def test_wherever_it_is_interrupted_the_same_command_resumes(
     ready: Command, service_over: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each run is interrupted after its first step, until none is left."""
+    """Each run is interrupted after its first step, until nothing is left."""
     for module in (steps, store):
         monkeypatch.setattr(module, "COMPANY_CACHE_SECONDS", 0.0)
     company, kept = (filled(service_over.new_company(name)) for name in ("Doomed", "Kept"))
@@ -197,7 +197,7 @@ def test_wherever_it_is_interrupted_the_same_command_resumes(
             fault = ready.fault("company", "create", "Other", "--id", company.id)
             assert f"`comptoir company delete {company.id}`" in fault
         else:
-            # a step for each kind, and two for the documents
+            # a step for each entity set, and two for the documents
             assert runs > len(SAMPLES) + 2
             break
     assert rows_left(ready, company) == {}
@@ -223,7 +223,7 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
     ready: Command, company: Company, number: int
 ) -> None:
     with ready.started("company", "delete", OTHER_COMPANY, company.id, "--yes") as process:
-        # it waits then for as long as services know a company
+        # it then waits as long as services cache a company
         until(lambda: len(marks_left(ready)) == 2 or None, "companies that are being deleted")
         os.kill(process.pid, number)
         assert process.wait() == (-number if number == signal.SIGKILL else 128 + number)
@@ -240,7 +240,7 @@ def test_a_command_that_is_killed_is_finished_by_the_same_command(
 
 
 def during(command: Command, company: Company, work: Callable[[], object]) -> None:
-    """Delete a company, and do something beside it when the first rows were dropped."""
+    """Delete a company, and run `work` when the first rows are deleted."""
     left = 1
 
     def listen(*_: object) -> None:
@@ -268,7 +268,7 @@ def test_the_later_of_two_simultaneous_deletions_continues(
 def test_a_load_into_a_company_that_is_being_deleted_is_refused(
     ready: Command, company: Company
 ) -> None:
-    """Even rows that change nothing, which would leave a mark of the load."""
+    """Even rows that change nothing, which would leave the mark of a load."""
     refused: list[str] = []
 
     def load() -> None:
@@ -331,7 +331,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
 def test_reads_of_a_company_that_a_service_still_knows_do_not_fail(
     ready: Command, service_over: Service, company: Company
 ) -> None:
-    """Its own row is gone first, and is known for a moment longer."""
+    """Its own row is deleted first, and services cache it a little longer."""
     assert company.get(SEARCHED).status_code == 200
     with pytest.raises(Stopped):
         delete_here(ready, company.id, stop)
@@ -356,7 +356,7 @@ def test_a_command_for_several_companies_resumes_after_one_of_them_is_done(
 
 @ON_SQLITE
 def test_a_restored_backup_from_before_the_deletion_is_noticed(ready: Command) -> None:
-    """The watermarks are beside every database alike."""
+    """The watermarks are in the same place for every database."""
     settings = Settings(database=ready.url, keys=str(ready.folder / "keys"))
     with Service(lambda *_: ready.url, ready.folder) as service:
         backup = FileBackup(ready.url)

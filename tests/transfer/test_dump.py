@@ -47,7 +47,7 @@ def dumped(folder: Path) -> dict[str, bytes]:
 
 
 def on_terminal(command: Command, *arguments: str) -> tuple[str, str]:
-    """The output of a command on a terminal, and into a pipe beside it."""
+    """The output of a command on a terminal, and into a pipe."""
     terminal, errors = pty.openpty()
     with (
         os.fdopen(terminal, "rb", buffering=0) as shown,
@@ -156,7 +156,7 @@ def test_no_file_is_overwritten(ready: Command, load_target: LoadTarget) -> None
 
 
 def test_a_dump_does_not_show_later_writes(company: Company, tmp_path: Path) -> None:
-    """Neither in the file that is being written, nor in later ones."""
+    """Neither the draft of a file nor a later file remains."""
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     company.load("shippingAgentsExt", {"code": "A"})
 
@@ -195,7 +195,7 @@ def test_a_dump_does_not_show_later_writes(company: Company, tmp_path: Path) -> 
 def test_progress_shows_on_a_terminal_and_nowhere_else(
     ready: Command, load_target: LoadTarget
 ) -> None:
-    """It is on the standard error stream, so the printed lines do not change."""
+    """The progress is on the standard error stream, so the printed lines do not change."""
     load_target.load("customersExt.csv", "number\n" + "".join(f"C{at}\n" for at in range(3_000)))
     arguments = ("dump", "--company", COMPANY)
     piped = ready.run(*arguments, "piped")

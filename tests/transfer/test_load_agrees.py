@@ -1,4 +1,4 @@
-"""Loading gives the same on both databases: reports, records, versions and change log."""
+"""A load has the same result on both databases: report, records, versions and change log."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from support.load_target import LoadTarget
 from support.random_files import RESOURCES, random_files
 
 SEEDS = (3, 4, 7)
-"""Each with some hundred rows that are inserted, changed, left alone and refused."""
+"""Files of some hundred rows that are inserted, updated, unchanged and refused."""
 
 FILES = 12
 GIVEN = "2020"

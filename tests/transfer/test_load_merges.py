@@ -65,7 +65,7 @@ def test_computed_values_are_kept_when_given_and_derived_when_not(load_target: L
     assert (first["searchName"], first["companyName"]) == ("MINE", "Straße")
     assert first["lastModifiedDateTime"] == "2001-01-01T00:00:00.000Z"
     assert (second["searchName"], second["companyName"]) == ("ANN", "Straße")
-    # a contact that is no company is not followed
+    # a contact that is not a company has no such derivation
     assert (third["searchName"], third["companyName"]) == ("BOB", "")
     assert str(second["lastModifiedDateTime"]) > "2020"
 
@@ -126,7 +126,7 @@ def test_a_single_space_is_a_value(load_target: LoadTarget) -> None:
 
 @pytest.fixture
 def read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat every file as a large one, which is read again for writing."""
+    """Read every file again for the write, as a large one."""
     monkeypatch.setattr(load, "KEPT_BYTES", -1)
 
 

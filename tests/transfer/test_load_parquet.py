@@ -59,7 +59,7 @@ def test_a_fault_in_parquet_is_reported(load_target: LoadTarget, tmp_path: Path)
 
 
 def test_memory_does_not_grow_with_long_texts(load_target: LoadTarget) -> None:
-    """They are read and written some megabytes at a time, however few rows that is."""
+    """A few megabytes are read and written at a time, even if they are few rows."""
     keys = [f"00000000-0000-4000-8000-{at:012}" for at in range(400)]
     texts = [f"{at:04}" * 25_000 for at in range(400)]
     path = load_target.folder / "ItemProductTextLongContentsExt.parquet"

@@ -1,6 +1,6 @@
 """Text formats, and differences between files that do not change the records.
 
-Which form a text has, no database sees: one of them will do for all the forms.
+The database does not see the format, so one database is enough for all formats.
 """
 
 import pytest
@@ -23,7 +23,7 @@ NDJSON = (
 )
 ARRAY = "[" + ",\n".join(NDJSON.splitlines()) + "]"
 LONG_TEXTS = 400
-"""More texts of 100,000 characters than are in memory at a time."""
+"""More texts of 100,000 characters than fit in memory at a time."""
 
 ANSWER = (
     '{"@odata.context": "x", "@odata.count": 2, "value": '
@@ -132,7 +132,7 @@ def test_a_long_array_is_read_in_blocks(load_target: LoadTarget) -> None:
 def test_memory_does_not_grow_with_long_texts(
     load_target: LoadTarget, suffix: str, head: str, row: str, end: str
 ) -> None:
-    """They are read, checked and written some megabytes at a time, however few rows that is."""
+    """A few megabytes are read, checked and written at a time, even if they are few rows."""
     path = load_target.folder / f"ItemProductTextLongContentsExt.{suffix}"
     with path.open("w", encoding="utf-8") as file:
         file.write(head)

@@ -1,6 +1,6 @@
 """Faults of files: reported with file, line, column and reason; nothing is written.
 
-What is wrong with the text itself is found before the database is asked: one of them will do.
+A fault in the text is found without the database, so one database is enough for these tests.
 """
 
 import pytest

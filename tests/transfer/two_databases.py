@@ -22,7 +22,7 @@ from support.databases import in_database
 from support.service import Service
 
 MADE_ANEW = {"copies", "search_marks", "search_documents"}
-"""The tables that a copy does not change."""
+"""The tables that a copy leaves unchanged."""
 
 
 class Stopped(Exception):  # noqa: N818 - somebody's wish, not an error
@@ -57,13 +57,13 @@ class TwoDatabases:
         return self.command.here("copy", "--from", self.urls[0], "--to", self.urls[1], *more)
 
     def copied(self, company: Company, *more: str) -> str:
-        """The output of the command for a company, whose copy must succeed."""
+        """The output of the command that copies a company, which must succeed."""
         result = self.run("--company", company.id, *more)
         assert (result.status, result.err) == (0, ""), result.err
         return result.out
 
     def fault(self, company: Company, *more: str) -> str:
-        """The error of the command for a company, whose copy must fail."""
+        """The error of the command that copies a company, which must fail."""
         return self.run("--company", company.id, *more).fault()
 
     def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
@@ -105,7 +105,7 @@ class TwoDatabases:
         return report
 
     def overtake(self, company: Company) -> CopyReport:
-        """Copy by other stores, as another process does."""
+        """Copy with separate stores, as another process does."""
 
         async def work() -> CopyReport:
             source, target = [await opened(each.settings) for each in (self.source, self.target)]
@@ -140,14 +140,14 @@ class TwoDatabases:
         return status == 200
 
     def assert_same(self, company: Company) -> None:
-        """All rows of the company in all tables are the same on both sides."""
+        """Check that all rows of the company are the same on both sides."""
         mine, others = (rows_of(url, company) for url in self.urls)
         for table in mine.keys() - MADE_ANEW:
             assert mine[table] == others[table]
 
 
 def guid(number: int) -> str:
-    """A key for a number; the keys are in the order of the numbers."""
+    """A key for a number; the keys sort by their numbers."""
     return f"00000000-0000-4000-8000-{number:012x}"
 
 

@@ -121,7 +121,7 @@ class Api:
             headers=headers,
             principal=principal,
             read_body=partial(read_body, receive, headers, limit),
-            patience=partial(while_connected, receive),
+            while_connected=partial(while_connected, receive),
             access=access(headers),
         )
         if root is not None:

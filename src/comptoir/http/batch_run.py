@@ -313,7 +313,7 @@ class Run:
             headers=headers,
             principal=self._outer.principal,
             read_body=read_body,
-            patience=self._outer.patience,
+            while_connected=self._outer.while_connected,
             access=wish,
         )
 

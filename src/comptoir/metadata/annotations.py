@@ -1,6 +1,6 @@
 """The annotations of `$metadata`, in the terms of the OASIS vocabularies `Org.OData.….V1`.
 
-What clients can do with each entity set, and with the service as a whole.
+They announce the capabilities of each entity set and of the service.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +59,7 @@ def full_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PropertyPath:
-    """The name of a property as a value."""
+    """A property as a value."""
 
     name: str
 
@@ -86,7 +86,7 @@ Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A term, with the short name of its vocabulary, and its value."""
+    """A term, such as `Core.Description`, and its value."""
 
     term: str
     value: Value
@@ -104,21 +104,21 @@ _FORMATS = (
 )
 
 
-_NO_INSERTING = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
-_NO_WRITING = (
-    *_NO_INSERTING,
+_NOT_INSERTABLE = (Annotation("Capabilities.InsertRestrictions", Record({"Insertable": False})),)
+_NOT_WRITABLE = (
+    *_NOT_INSERTABLE,
     Annotation("Capabilities.UpdateRestrictions", Record({"Updatable": False})),
     Annotation("Capabilities.DeleteRestrictions", Record({"Deletable": False})),
 )
 
 
-def described(text: str) -> Annotations:
+def description_annotations(text: str) -> Annotations:
     """The description of an element, if it has one."""
     return (Annotation("Core.Description", text),) if text else ()
 
 
-def of_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """What clients can do with a set at its address."""
+def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    """The capabilities of a set at its address."""
     found: list[Annotation] = []
     if entity_set.read_only:
         found.append(Annotation("Core.Permissions", Member("Core.Permission", "Read")))
@@ -126,39 +126,39 @@ def of_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
         _capability(
             "ReadRestrictions", {"Readable": True, **_permissions(capabilities.read_scope)}
         ),
-        *_writing(entity_set, capabilities),
-        *_querying(entity_set, capabilities),
+        *_write_restrictions(entity_set, capabilities),
+        *_query_capabilities(entity_set, capabilities),
     ]
     return tuple(found)
 
 
-def of_addressed_set(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The annotations of a set that the service root contains."""
+def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+    """The annotations of a set that is addressed from the root of the document."""
     if entity_set.read_only:
-        return of_set(entity_set, capabilities)
-    # an ETag is not computed from properties, so the collection of these is empty
+        return set_annotations(entity_set, capabilities)
+    # empty, because ETags are not computed from properties
     tags = Annotation("Core.OptimisticConcurrency", ())
-    return (tags, *of_set(entity_set, capabilities))
+    return (tags, *set_annotations(entity_set, capabilities))
 
 
-def of_set_elsewhere(where: str) -> Annotations:
+def unreadable_set_annotations(where: str) -> Annotations:
     """The annotations of a set that is declared for references only; `where` is its address."""
     unreachable = Member("Capabilities.NavigationType", "None")
     return (
-        *described(where),
+        *description_annotations(where),
         _capability("ReadRestrictions", {"Readable": False}),
         _capability("NavigationRestrictions", {"Navigability": unreachable}),
-        *_NO_WRITING,
+        *_NOT_WRITABLE,
     )
 
 
-def of_navigation(navigation: NavigationProperty) -> Annotations:
-    """Related records are created in their own set."""
-    return _NO_INSERTING if navigation.collection else ()
+def navigation_annotations(navigation: NavigationProperty) -> Annotations:
+    """The restriction that related records are created in their own set."""
+    return _NOT_INSERTABLE if navigation.collection else ()
 
 
-def of_container(capabilities: Capabilities) -> Annotations:
-    """The capabilities of the service as a whole."""
+def container_annotations(capabilities: Capabilities) -> Annotations:
+    """The capabilities of the service."""
     batch: Mapping[str, Value] = {
         "Supported": True,
         "ContinueOnErrorSupported": True,
@@ -178,7 +178,9 @@ def of_container(capabilities: Capabilities) -> Annotations:
         "Authorization.Http",
     )
     return (
-        *described("Business records. The entity sets of a company are under companies({id})."),
+        *description_annotations(
+            "Business records. The entity sets of a company are under companies({id})."
+        ),
         Annotation("Core.ODataVersions", "4.0"),
         Annotation("Authorization.Authorizations", (token,)),
         Annotation("Authorization.SecuritySchemes", (Record({"Authorization": _SCHEME}),)),
@@ -218,16 +220,16 @@ def _paths(names: Iterable[str]) -> tuple[PropertyPath, ...]:
     return tuple(PropertyPath(name) for name in names)
 
 
-def _writing(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type = entity_set.type
     if entity_set.read_only:
-        return _NO_WRITING
+        return _NOT_WRITABLE
     permissions = _permissions(capabilities.write_scope)
     insert: dict[str, Value] = {"Insertable": True}
     required = _paths(each.name for each in entity_type.properties if each.required)
     if required:
         insert["RequiredProperties"] = required
-    # without UpdateMethod, clients expect PATCH and may use PUT: the service supports both
+    # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
     update: dict[str, Value] = {"Updatable": True, "Upsertable": False}
     fixed = _paths(each.name for each in entity_type.properties if each.kept_on_create)
     if fixed:
@@ -239,12 +241,12 @@ def _writing(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     )
 
 
-def _querying(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
+def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
     entity_type, filter_only = entity_set.type, entity_set.filter_only
     hidden = entity_type.secrets
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
     if not entity_set.per_company:
-        # no filter reads the records of several companies
+        # a filter does not read the records of several companies
         filtering["MaxLevels"] = 0
     if hidden:
         filtering["NonFilterableProperties"] = _paths(hidden)
@@ -275,11 +277,11 @@ def _querying(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
         Annotation("Capabilities.ComputeSupported", True),
         Annotation("Capabilities.IndexableByKey", True),
         _capability("ChangeTracking", tracking),
-        Annotation("Aggregation.ApplySupported", Record(_aggregating(entity_set, capabilities))),
+        Annotation("Aggregation.ApplySupported", Record(_aggregation(entity_set, capabilities))),
     )
 
 
-def _aggregating(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
+def _aggregation(entity_set: EntitySet, capabilities: Capabilities) -> Mapping[str, Value]:
     entity_type = entity_set.type
     declared = [entity_type.by_name[name] for name in entity_type.queried]
     groupable = [each.name for each in declared if not each.is_unlimited]

@@ -5,9 +5,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from comptoir.edm.model import Model
+from comptoir.edm.model import NAMESPACE, Model
 from comptoir.metadata.annotations import (
-    Annotation,
     Annotations,
     Capabilities,
     Member,
@@ -17,6 +16,8 @@ from comptoir.metadata.annotations import (
     full_name,
 )
 from comptoir.metadata.description import (
+    CONTAINER,
+    VOCABULARIES,
     Description,
     NavigationElement,
     PropertyElement,
@@ -57,156 +58,154 @@ def metadata_document(
     """
     description = describe(model, capabilities, under_company=under_company)
     if media_type == JSON:
-        return msgspec.json.encode(_JsonWriter(description).document())
-    return _XmlWriter(description).document(version)
+        return msgspec.json.encode(_json_document(description))
+    return _xml_document(description, version)
 
 
-class _JsonWriter:
-    """Writes CSDL JSON, without default values (OData CSDL JSON Representation 4.01)."""
+# CSDL JSON, without default values (OData CSDL JSON Representation 4.01)
 
-    def __init__(self, description: Description) -> None:
-        self._description = description
-        self._namespace = description.namespace
-        self._urls = {each.name: f"{each.url}.json" for each in description.vocabularies}
-
-    def document(self) -> _Object:
-        description, namespace = self._description, self._namespace
-        schema = {each.name: self._type(each) for each in description.types}
-        schema[description.container] = {
-            "$Kind": "EntityContainer",
-            **{each.name: self._set(each) for each in description.sets},
-            **self._annotations(description.annotations),
-        }
-        return {
-            "$Version": "4.01",
-            "$EntityContainer": f"{namespace}.{description.container}",
-            "$Reference": {
-                self._urls[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
-                for each in description.vocabularies
-            },
-            namespace: schema,
-        }
-
-    def _type(self, element: TypeElement) -> _Object:
-        return {
-            "$Kind": "EntityType",
-            "$Key": [element.key],
-            **{each.name: self._property(each) for each in element.properties},
-            **{each.name: self._navigation(each) for each in element.navigation},
-            **self._annotations(element.annotations),
-        }
-
-    def _property(self, element: PropertyElement) -> _Object:
-        written: _Object = {}
-        if element.type != _STRING:
-            written["$Type"] = element.type
-        if element.nullable:
-            written["$Nullable"] = True
-        facets = {f"${name}": value for name, value in element.facets.items()}
-        return {**written, **facets, **self._annotations(element.annotations)}
-
-    def _navigation(self, element: NavigationElement) -> _Object:
-        name = f"{self._namespace}.{element.type}"
-        written: _Object = {"$Kind": "NavigationProperty", "$Type": name}
-        written["$Collection" if element.collection else "$Nullable"] = True
-        if element.partner:
-            written["$Partner"] = element.partner
-        if element.contains:
-            written["$ContainsTarget"] = True
-        return {**written, **self._annotations(element.annotations)}
-
-    def _set(self, element: SetElement) -> _Object:
-        written: _Object = {"$Collection": True, "$Type": f"{self._namespace}.{element.type}"}
-        if not element.in_service_document:
-            written["$IncludeInServiceDocument"] = False
-        if element.bindings:
-            written["$NavigationPropertyBinding"] = element.bindings
-        return {**written, **self._annotations(element.annotations)}
-
-    def _annotations(self, annotations: Annotations) -> _Object:
-        return {f"@{_qualified(each)}": self._value(each.value) for each in annotations}
-
-    def _value(self, value: Value) -> object:
-        if isinstance(value, tuple):
-            return [self._value(each) for each in value]
-        if isinstance(value, Record):
-            written = {name: self._value(each) for name, each in value.values.items()}
-            if not value.type:
-                return written
-            url = self._urls[value.type.partition(".")[0]]
-            return {"@type": f"{url}#{full_name(value.type)}", **written}
-        if isinstance(value, PropertyPath | Member):
-            return value.name
-        return value
+_JSON_URLS = {each.name: f"{each.url}.json" for each in VOCABULARIES}
 
 
-def _qualified(annotation: Annotation) -> str:
-    qualifier = f"#{annotation.qualifier}" if annotation.qualifier else ""
-    return full_name(annotation.term) + qualifier
+def _json_document(description: Description) -> _Object:
+    schema = {each.name: _json_type(each) for each in description.types}
+    schema[CONTAINER] = {
+        "$Kind": "EntityContainer",
+        **{each.name: _json_set(each) for each in description.sets},
+        **_json_annotations(description.annotations),
+    }
+    return {
+        "$Version": "4.01",
+        "$EntityContainer": f"{NAMESPACE}.{CONTAINER}",
+        "$Reference": {
+            _JSON_URLS[each.name]: {"$Include": [{"$Namespace": each.namespace}]}
+            for each in VOCABULARIES
+        },
+        NAMESPACE: schema,
+    }
 
 
-class _XmlWriter:
-    """Writes CSDL XML, which means the same in 4.0 and 4.01 (CSDL XML Representation 4.01)."""
-
-    def __init__(self, description: Description) -> None:
-        self._description = description
-        self._namespace = description.namespace
-
-    def document(self, version: str) -> bytes:
-        description = self._description
-        root = Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
-        for each in description.vocabularies:
-            reference = SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
-            SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
-        services = SubElement(root, "edmx:DataServices")
-        schema = SubElement(services, "Schema", {"Namespace": self._namespace, "xmlns": _EDM})
-        for element in description.types:
-            self._type(schema, element)
-        container = SubElement(schema, "EntityContainer", {"Name": description.container})
-        for entity_set in description.sets:
-            self._set(container, entity_set)
-        _annotate(container, description.annotations)
-        indent(root, " ")
-        written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-        return written + b"\n"
-
-    def _type(self, parent: Element, element: TypeElement) -> None:
-        entity_type = SubElement(parent, "EntityType", {"Name": element.name})
-        key = SubElement(entity_type, "Key")
-        SubElement(key, "PropertyRef", {"Name": element.key})
-        for each in element.properties:
-            attributes = {"Name": each.name, "Type": each.type}
-            if not each.nullable:
-                attributes["Nullable"] = "false"
-            attributes.update({name: str(value) for name, value in each.facets.items()})
-            _annotate(SubElement(entity_type, "Property", attributes), each.annotations)
-        for navigation in element.navigation:
-            self._navigation(entity_type, navigation)
-        _annotate(entity_type, element.annotations)
-
-    def _navigation(self, parent: Element, element: NavigationElement) -> None:
-        name = f"{self._namespace}.{element.type}"
-        attributes = {
-            "Name": element.name,
-            "Type": f"Collection({name})" if element.collection else name,
-        }
-        if element.partner:
-            attributes["Partner"] = element.partner
-        if element.contains:
-            attributes["ContainsTarget"] = "true"
-        _annotate(SubElement(parent, "NavigationProperty", attributes), element.annotations)
-
-    def _set(self, parent: Element, element: SetElement) -> None:
-        attributes = {"Name": element.name, "EntityType": f"{self._namespace}.{element.type}"}
-        if not element.in_service_document:
-            attributes["IncludeInServiceDocument"] = "false"
-        entity_set = SubElement(parent, "EntitySet", attributes)
-        for path, target in element.bindings.items():
-            SubElement(entity_set, "NavigationPropertyBinding", {"Path": path, "Target": target})
-        _annotate(entity_set, element.annotations)
+def _json_type(element: TypeElement) -> _Object:
+    return {
+        "$Kind": "EntityType",
+        "$Key": [element.key],
+        **{each.name: _json_property(each) for each in element.properties},
+        **{each.name: _json_navigation(each) for each in element.navigation},
+        **_json_annotations(element.annotations),
+    }
 
 
-def _annotate(parent: Element, annotations: Annotations) -> None:
+def _json_property(element: PropertyElement) -> _Object:
+    members: _Object = {}
+    if element.type != _STRING:
+        members["$Type"] = element.type
+    if element.nullable:
+        members["$Nullable"] = True
+    facets = {f"${name}": value for name, value in element.facets.items()}
+    return {**members, **facets, **_json_annotations(element.annotations)}
+
+
+def _json_navigation(element: NavigationElement) -> _Object:
+    members: _Object = {"$Kind": "NavigationProperty", "$Type": f"{NAMESPACE}.{element.type}"}
+    members["$Collection" if element.collection else "$Nullable"] = True
+    if element.partner:
+        members["$Partner"] = element.partner
+    if element.contains:
+        members["$ContainsTarget"] = True
+    return {**members, **_json_annotations(element.annotations)}
+
+
+def _json_set(element: SetElement) -> _Object:
+    members: _Object = {"$Collection": True, "$Type": f"{NAMESPACE}.{element.type}"}
+    if not element.in_service_document:
+        members["$IncludeInServiceDocument"] = False
+    if element.bindings:
+        members["$NavigationPropertyBinding"] = element.bindings
+    return {**members, **_json_annotations(element.annotations)}
+
+
+def _json_annotations(annotations: Annotations) -> _Object:
+    members: _Object = {}
+    for each in annotations:
+        qualifier = f"#{each.qualifier}" if each.qualifier else ""
+        members[f"@{full_name(each.term)}{qualifier}"] = _json_value(each.value)
+    return members
+
+
+def _json_value(value: Value) -> object:
+    if isinstance(value, tuple):
+        return [_json_value(each) for each in value]
+    if isinstance(value, Record):
+        members = {name: _json_value(each) for name, each in value.values.items()}
+        if not value.type:
+            return members
+        url = _JSON_URLS[value.type.partition(".")[0]]
+        return {"@type": f"{url}#{full_name(value.type)}", **members}
+    if isinstance(value, PropertyPath | Member):
+        return value.name
+    return value
+
+
+# CSDL XML, which means the same in 4.0 and 4.01 (OData CSDL XML Representation 4.01)
+
+
+def _xml_document(description: Description, version: str) -> bytes:
+    root = Element("edmx:Edmx", {"Version": version, "xmlns:edmx": _EDMX})
+    for each in VOCABULARIES:
+        reference = SubElement(root, "edmx:Reference", {"Uri": f"{each.url}.xml"})
+        SubElement(reference, "edmx:Include", {"Namespace": each.namespace})
+    services = SubElement(root, "edmx:DataServices")
+    schema = SubElement(services, "Schema", {"Namespace": NAMESPACE, "xmlns": _EDM})
+    for element in description.types:
+        _add_type(schema, element)
+    container = SubElement(schema, "EntityContainer", {"Name": CONTAINER})
+    for entity_set in description.sets:
+        _add_set(container, entity_set)
+    _add_annotations(container, description.annotations)
+    indent(root, " ")
+    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _add_type(parent: Element, element: TypeElement) -> None:
+    entity_type = SubElement(parent, "EntityType", {"Name": element.name})
+    key = SubElement(entity_type, "Key")
+    SubElement(key, "PropertyRef", {"Name": element.key})
+    for each in element.properties:
+        attributes = {"Name": each.name, "Type": each.type}
+        if not each.nullable:
+            attributes["Nullable"] = "false"
+        attributes.update({name: str(value) for name, value in each.facets.items()})
+        _add_annotations(SubElement(entity_type, "Property", attributes), each.annotations)
+    for navigation in element.navigation:
+        _add_navigation(entity_type, navigation)
+    _add_annotations(entity_type, element.annotations)
+
+
+def _add_navigation(parent: Element, element: NavigationElement) -> None:
+    name = f"{NAMESPACE}.{element.type}"
+    attributes = {
+        "Name": element.name,
+        "Type": f"Collection({name})" if element.collection else name,
+    }
+    if element.partner:
+        attributes["Partner"] = element.partner
+    if element.contains:
+        attributes["ContainsTarget"] = "true"
+    _add_annotations(SubElement(parent, "NavigationProperty", attributes), element.annotations)
+
+
+def _add_set(parent: Element, element: SetElement) -> None:
+    attributes = {"Name": element.name, "EntityType": f"{NAMESPACE}.{element.type}"}
+    if not element.in_service_document:
+        attributes["IncludeInServiceDocument"] = "false"
+    entity_set = SubElement(parent, "EntitySet", attributes)
+    for path, target in element.bindings.items():
+        SubElement(entity_set, "NavigationPropertyBinding", {"Path": path, "Target": target})
+    _add_annotations(entity_set, element.annotations)
+
+
+def _add_annotations(parent: Element, annotations: Annotations) -> None:
     for each in annotations:
         attributes = {"Term": full_name(each.term)}
         if each.qualifier:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from comptoir.edm.model import NAMESPACE, EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.model import EntitySet, EntityType, Model, NavigationProperty, Property
 from comptoir.edm.types import TEXT
 from comptoir.metadata.annotations import (
     Annotation,
@@ -13,16 +13,16 @@ from comptoir.metadata.annotations import (
     PropertyPath,
     Record,
     Vocabulary,
-    described,
-    of_addressed_set,
-    of_container,
-    of_navigation,
-    of_set,
-    of_set_elsewhere,
+    container_annotations,
+    description_annotations,
+    navigation_annotations,
+    root_set_annotations,
+    set_annotations,
+    unreadable_set_annotations,
 )
 
-_CONTAINER = "Container"
-_VOCABULARIES = tuple(
+CONTAINER = "Container"
+VOCABULARIES = tuple(
     Vocabulary(name)
     for name in ("Core", "Capabilities", "Authorization", "Aggregation", "Repeatability")
 )
@@ -77,28 +77,22 @@ class SetElement:
 class Description:
     """A document with one schema and one container."""
 
-    namespace: str
-    container: str
     types: tuple[TypeElement, ...]
     sets: tuple[SetElement, ...]
     annotations: Annotations
-    vocabularies: tuple[Vocabulary, ...]
 
 
 def describe(model: Model, capabilities: Capabilities, *, under_company: bool) -> Description:
     """Describe the model at the root of the service, or at a company's root.
 
-    Both have the same types and sets, because navigation and context URLs refer to the sets, and
-    generated clients need them. Only the sets at the root are in the service document, and the
-    others are declared as not readable there. At the root of the service, companies contain them.
+    Both documents declare the same types and sets, because navigation and context URLs refer to the
+    sets, and generated clients need them. Only the sets at the root are in the service document;
+    the others are declared as not readable. At the root of the service, companies contain them.
     """
     return Description(
-        namespace=NAMESPACE,
-        container=_CONTAINER,
         types=tuple(_types(model, capabilities, under_company=under_company)),
         sets=tuple(_set(each, capabilities, under_company=under_company) for each in model.sets),
-        annotations=of_container(capabilities),
-        vocabularies=_VOCABULARIES,
+        annotations=container_annotations(capabilities),
     )
 
 
@@ -119,7 +113,7 @@ def _types(
             entity_type.key,
             tuple(properties),
             tuple(navigation),
-            (*described(entity_type.description), *_alternate_keys(entity_type)),
+            (*description_annotations(entity_type.description), *_alternate_keys(entity_type)),
         )
 
 
@@ -128,9 +122,9 @@ def _contained(
 ) -> Iterator[NavigationElement]:
     """The sets that a company contains, annotated if this is their address."""
     for each in model.per_company:
-        annotations = described(each.type.description)
+        annotations = description_annotations(each.type.description)
         if not under_company:
-            annotations += of_set(each, capabilities)
+            annotations += set_annotations(each, capabilities)
         yield NavigationElement(each.name, each.type.name, annotations, contains=True)
 
 
@@ -147,7 +141,11 @@ def _property(entity_set: EntitySet, declared: Property) -> PropertyElement:
         declared.name,
         declared.type.edm_name,
         declared.type.facets,
-        (*described(declared.description), *_computed(entity_set, declared), *_suggested(declared)),
+        (
+            *description_annotations(declared.description),
+            *_computed(entity_set, declared),
+            *_suggested(declared),
+        ),
     )
 
 
@@ -166,7 +164,7 @@ def _suggested(declared: Property) -> Iterator[Annotation]:
 
 
 def _filter_only(name: str) -> PropertyElement:
-    """A property that records do not have, which CSDL can only say in its description.
+    """A property that records do not have, which CSDL can express only in the description.
 
     It is nullable, so that readers accept records without it, and cannot be read or written.
     """
@@ -175,7 +173,10 @@ def _filter_only(name: str) -> PropertyElement:
         name,
         TEXT.edm_name,
         TEXT.facets,
-        (*described(text), Annotation("Core.Permissions", Member("Core.Permission", "None"))),
+        (
+            *description_annotations(text),
+            Annotation("Core.Permissions", Member("Core.Permission", "None")),
+        ),
         nullable=True,
     )
 
@@ -192,7 +193,7 @@ def _navigation(
     return NavigationElement(
         declared.name,
         target.name,
-        (*described(declared.description), *of_navigation(declared)),
+        (*description_annotations(declared.description), *navigation_annotations(declared)),
         collection=declared.collection,
         partner=_partner(model, entity_type, declared),
     )
@@ -212,11 +213,11 @@ def _partner(model: Model, entity_type: EntityType, declared: NavigationProperty
 def _set(entity_set: EntitySet, capabilities: Capabilities, *, under_company: bool) -> SetElement:
     at_top = entity_set.per_company == under_company
     if at_top:
-        annotations = of_addressed_set(entity_set, capabilities)
+        annotations = root_set_annotations(entity_set, capabilities)
     elif entity_set.per_company:
-        annotations = of_set_elsewhere("Address: companies({id})/…")
+        annotations = unreadable_set_annotations("Address: companies({id})/…")
     else:
-        annotations = of_set_elsewhere("Address: the root of the service.")
+        annotations = unreadable_set_annotations("Address: the root of the service.")
     return SetElement(
         entity_set.name,
         entity_set.type.name,

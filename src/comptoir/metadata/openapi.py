@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: the paths and methods of the API for clients that do not use CSDL."""
+"""The OpenAPI 3.1 document, for clients that do not use CSDL."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
@@ -15,14 +15,14 @@ from comptoir.metadata.csdl import XML as CSDL_XML
 from comptoir.metadata.openapi_operations import (
     JSON,
     MAX_VERSION,
-    OF_READS,
-    OF_WRITES,
+    READ_ERRORS,
     REPEATABLE,
+    WRITE_ERRORS,
     Operations,
     error_responses,
+    errors,
     parameter,
     parameters,
-    refused,
 )
 from comptoir.metadata.openapi_schemas import (
     BATCH,
@@ -103,135 +103,137 @@ def _paths(model: Model, operations: Operations) -> Mapping[str, JsonSchema]:
     """The paths with their operations: of the root, then of each set."""
     companies = model.companies
     key = companies.type.key_property
-    above = [_parameter(_COMPANY, key)]
+    outer = [_path_parameter(_COMPANY, key)]
     company = f"/{companies.name}({{{_COMPANY}}})"
     found: dict[str, JsonSchema] = {}
-    found.update(_of_root("", "", []))
-    found.update(_Sets(model, operations, "", []).of(companies))
-    found.update(_of_root(company, "company-", above))
-    below = _Sets(model, operations, company, above)
+    found.update(_root_paths("", "", []))
+    found.update(_SetPaths(model, operations, "", []).paths(companies))
+    found.update(_root_paths(company, "company-", outer))
+    company_sets = _SetPaths(model, operations, company, outer)
     for each in model.per_company:
-        found.update(below.of(each))
+        found.update(company_sets.paths(each))
     return found
 
 
-def _of_root(prefix: str, named: str, variables: list[JsonSchema]) -> Paths:
+def _root_paths(prefix: str, id_prefix: str, variables: list[JsonSchema]) -> Paths:
     """The paths of a service root: its service document, its metadata, and batches."""
-
-    def item(method: str, operation: JsonSchema) -> JsonSchema:
-        whole = {"tags": ["service"], **operation}
-        return {method: whole, **({"parameters": variables} if variables else {})}
 
     def content(types: Mapping[str, JsonSchema]) -> JsonSchema:
         return {name: {"schema": schema} for name, schema in types.items()}
 
-    listed = content({JSON: reference(SERVICE)})
-    document = {
-        "operationId": f"{named}service",
-        "summary": "List the entity sets",
-        "parameters": [parameter("$format")],
-        "responses": {
-            "200": {"description": "The entity sets.", "content": listed},
-            **refused(OF_READS),
-        },
-    }
-    yield f"{prefix}/", item("get", document)
-    described = content({CSDL_XML: {"type": "string"}, CSDL_JSON: {"type": "object"}})
-    metadata = {
-        "operationId": f"{named}metadata",
-        "summary": "Read the entity types and the capabilities of each set",
-        "parameters": [parameter("$format"), parameter(MAX_VERSION)],
-        "responses": {
-            "200": {"description": "The model in CSDL.", "content": described},
-            **refused(OF_READS),
-        },
-    }
-    yield f"{prefix}/$metadata", item("get", metadata)
-    responses = content({JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)})
-    batch = {
-        "operationId": f"{named}batch",
-        "summary": "Send several requests in one",
-        "parameters": [parameter(name) for name in REPEATABLE],
-        "requestBody": {
-            "required": True,
-            "content": content({JSON: reference(BATCH), _MULTIPART: reference(PARTS)}),
-        },
-        "responses": {
-            "200": {"description": "A response to each request.", "content": responses},
-            **refused(OF_WRITES),
-        },
-    }
-    yield f"{prefix}/$batch", item("post", batch)
+    def item(
+        method: str,
+        name: str,
+        summary: str,
+        options: Iterable[str],
+        success: tuple[str, Mapping[str, JsonSchema]],
+        statuses: Iterable[int] = READ_ERRORS,
+        **members: JsonSchema,
+    ) -> JsonSchema:
+        description, types = success
+        response: JsonSchema = {"description": description, "content": content(types)}
+        operation: dict[str, object] = {
+            "tags": ["service"],
+            "operationId": f"{id_prefix}{name}",
+            "summary": summary,
+            "parameters": [parameter(each) for each in options],
+            **members,
+            "responses": {"200": response, **errors(statuses)},
+        }
+        return {method: operation, **({"parameters": variables} if variables else {})}
+
+    sets = ("The entity sets.", {JSON: reference(SERVICE)})
+    yield f"{prefix}/", item("get", "service", "List the entity sets", ("$format",), sets)
+    model = ("The model in CSDL.", {CSDL_XML: {"type": "string"}, CSDL_JSON: {"type": "object"}})
+    summary = "Read the entity types and the capabilities of each set"
+    metadata = item("get", "metadata", summary, ("$format", MAX_VERSION), model)
+    yield f"{prefix}/$metadata", metadata
+    requests = content({JSON: reference(BATCH), _MULTIPART: reference(PARTS)})
+    batch = item(
+        "post",
+        "batch",
+        "Send several requests in one",
+        REPEATABLE,
+        (
+            "A response to each request.",
+            {JSON: reference(BATCH_RESPONSE), _MULTIPART: reference(PARTS_RESPONSE)},
+        ),
+        WRITE_ERRORS,
+        requestBody={"required": True, "content": requests},
+    )
+    yield f"{prefix}/$batch", batch
 
 
-class _Sets:
-    """The paths of sets below `prefix`, which has the variables `above`."""
+class _SetPaths:
+    """The paths of sets at and below `prefix`, whose parameters are `outer`."""
 
     def __init__(
-        self, model: Model, operations: Operations, prefix: str, above: list[JsonSchema]
+        self, model: Model, operations: Operations, prefix: str, outer: list[JsonSchema]
     ) -> None:
         self._model = model
         self._operations = operations
         self._prefix = prefix
-        self._above = above
+        self._outer = outer
 
-    def of(self, entity_set: EntitySet) -> Paths:
+    def paths(self, entity_set: EntitySet) -> Paths:
         """The paths of a set, its records, and their properties and navigation properties."""
-        do = self._operations
+        operations = self._operations
         address = f"{self._prefix}/{entity_set.name}"
-        collection = {"get": do.list(entity_set, entity_set, "list")}
+        collection = {"get": operations.list(entity_set, entity_set, "list")}
         if not entity_set.read_only:
-            collection["post"] = do.create(entity_set)
+            collection["post"] = operations.create(entity_set)
         yield address, self._item((), collection)
-        yield from self._of_many(entity_set, entity_set, address, (), "")
+        yield from self._collection_paths(entity_set, entity_set, address, (), "")
         key = entity_set.type.key_property
         name = key.name if entity_set.per_company else _COMPANY
-        one, variables = f"{address}({_placeholder(name, key)})", [_parameter(name, key)]
-        yield one, self._item(variables, self._record(entity_set, ""))
-        place = self._operations.references(entity_set, "reference")
-        yield f"{one}/$ref", self._item(variables, {"get": place})
-        yield from self._inside(entity_set, one, variables)
-        yield from self._alternates(entity_set, address)
+        record, variables = f"{address}({_placeholder(name, key)})", [_path_parameter(name, key)]
+        yield record, self._item(variables, self._record(entity_set, ""))
+        link = operations.references(entity_set, "reference")
+        yield f"{record}/$ref", self._item(variables, {"get": link})
+        yield from self._property_paths(entity_set, record, variables)
+        yield from self._alternate_key_paths(entity_set, address)
 
     def _record(self, entity_set: EntitySet, ending: str) -> Mapping[str, JsonSchema]:
-        """The operations on a record; `ending` distinguishes those by an alternate key."""
-        do = self._operations
-        record = {"get": do.read(entity_set, entity_set, f"read{ending}")}
+        """The operations on a record; `ending` keeps the operation ids of its keys apart."""
+        operations = self._operations
+        found = {"get": operations.read(entity_set, entity_set, f"read{ending}")}
         if not entity_set.read_only:
-            record["patch"] = do.update(entity_set, f"update{ending}")
-            record["put"] = do.replace(entity_set, f"replace{ending}")
-            record["delete"] = do.delete(entity_set, f"delete{ending}")
-        return record
+            found["patch"] = operations.update(entity_set, f"update{ending}")
+            found["put"] = operations.replace(entity_set, f"replace{ending}")
+            found["delete"] = operations.delete(entity_set, f"delete{ending}")
+        return found
 
-    def _of_many(
+    def _collection_paths(
         self,
         entity_set: EntitySet,
         target: EntitySet,
         address: str,
         variables: Iterable[JsonSchema],
-        beginning: str,
+        id_prefix: str,
     ) -> Paths:
-        """The number of the records at an address, and their own addresses."""
-        do = self._operations
-        count = do.count(entity_set, target, f"{beginning}count")
+        """The paths of the count of the records at an address, and of references to them."""
+        operations = self._operations
+        count = operations.count(entity_set, target, f"{id_prefix}count")
         yield f"{address}/$count", self._item(variables, {"get": count})
-        places = do.references(entity_set, f"{beginning}references", many=True)
-        yield f"{address}/$ref", self._item(variables, {"get": places})
+        references = operations.references(entity_set, f"{id_prefix}references", many=True)
+        yield f"{address}/$ref", self._item(variables, {"get": references})
 
-    def _inside(self, entity_set: EntitySet, one: str, variables: list[JsonSchema]) -> Paths:
-        do = self._operations
+    def _property_paths(
+        self, entity_set: EntitySet, record: str, variables: list[JsonSchema]
+    ) -> Paths:
+        operations = self._operations
         for navigation in entity_set.type.navigation:
             target = self._model.by_name[navigation.target]
-            name, there = f"related-{navigation.name}", f"{one}/{navigation.name}"
+            name, path = f"related-{navigation.name}", f"{record}/{navigation.name}"
             if navigation.collection:
-                listed = do.list(entity_set, target, name)
-                yield there, self._item(variables, {"get": listed})
-                yield from self._of_many(entity_set, target, there, variables, f"{name}-")
+                listed = operations.list(entity_set, target, name)
+                yield path, self._item(variables, {"get": listed})
+                yield from self._collection_paths(entity_set, target, path, variables, f"{name}-")
             else:
-                related = do.read(entity_set, target, name, related=True)
-                yield there, self._item(variables, {"get": related})
-                place = do.references(entity_set, f"{name}-reference", related=True)
-                yield f"{there}/$ref", self._item(variables, {"get": place})
+                related = operations.read(entity_set, target, name, related=True)
+                yield path, self._item(variables, {"get": related})
+                link = operations.references(entity_set, f"{name}-reference", related=True)
+                yield f"{path}/$ref", self._item(variables, {"get": link})
         names = [each.name for each in entity_set.type.properties]
         chosen: JsonSchema = {
             "name": "property",
@@ -240,23 +242,23 @@ class _Sets:
             "schema": {"type": "string", "enum": names},
         }
         for ending, raw in (("", False), ("/$value", True)):
-            operation = do.property(entity_set, raw=raw)
+            operation = operations.property(entity_set, raw=raw)
             item = self._item([*variables, chosen], {"get": operation})
-            yield f"{one}/{{property}}{ending}", item
+            yield f"{record}/{{property}}{ending}", item
 
-    def _alternates(self, entity_set: EntitySet, address: str) -> Paths:
+    def _alternate_key_paths(self, entity_set: EntitySet, address: str) -> Paths:
         entity_type = entity_set.type
         for number, rule in enumerate(entity_type.unique, 1):
             parts = [entity_type.by_name[name] for name in rule.properties]
             written = ",".join(f"{each.name}={_placeholder(each.name, each)}" for each in parts)
-            variables = [_parameter(each.name, each, blank=len(parts) > 1) for each in parts]
+            variables = [_path_parameter(each.name, each, blank=len(parts) > 1) for each in parts]
             found = self._record(entity_set, f"-by-rule-{number}")
             yield f"{address}({written})", self._item(variables, found)
 
     def _item(
         self, variables: Iterable[JsonSchema], operations: Mapping[str, JsonSchema]
     ) -> JsonSchema:
-        parameters = [*self._above, *variables]
+        parameters = [*self._outer, *variables]
         return {**({"parameters": parameters} if parameters else {}), **operations}
 
 
@@ -265,7 +267,7 @@ def _placeholder(name: str, declared: Property) -> str:
     return f"'{{{name}}}'" if declared.type.quoted else f"{{{name}}}"
 
 
-def _parameter(name: str, declared: Property, *, blank: bool = False) -> JsonSchema:
+def _path_parameter(name: str, declared: Property, *, blank: bool = False) -> JsonSchema:
     """A path parameter: a key, or a part of one that may be `blank`."""
     schema = dict(declared.type.json_schema)
     if declared.type.quoted:

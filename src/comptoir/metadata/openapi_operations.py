@@ -32,19 +32,20 @@ from comptoir.metadata.openapi_schemas import (
     reference,
 )
 
-PAGE_OPTIONS = (
-    "$filter",
-    "$orderby",
-    "$select",
-    "$expand",
-    "$search",
-    "$compute",
-    "$apply",
-    "$top",
-    "$skip",
-    "$count",
-    "$format",
+_EXPRESSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "filter": "A condition: `displayName eq 'A' and not privacyBlocked`.",
+        "orderby": "The order: `city, displayName desc`.",
+        "select": "The properties to return: `id,displayName`.",
+        "expand": "The related records to include: `people($top=3)`.",
+        "search": 'Words to search for: `chair OR "office desk" NOT red`.',
+        "compute": "Computed properties: `unitPrice mul quantity as total`.",
+        "apply": "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
+    }
 )
+"""The query options whose value is an expression, with an example of each."""
+
+PAGE_OPTIONS = (*(f"${name}" for name in _EXPRESSIONS), "$top", "$skip", "$count", "$format")
 _OF_RECORDS = ("$select", "$expand", "$compute", "$apply")
 REFERENCE_OPTIONS = tuple(each for each in PAGE_OPTIONS if each not in _OF_RECORDS)
 RECORD_OPTIONS = ("$select", "$expand", "$compute", "$format")
@@ -81,7 +82,11 @@ def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
         f"`odata.maxpagesize=N`: the most records of a page, {settings.page_size:,} by default and "
         f"up to {settings.max_page_size:,}. `odata.track-changes`: a link to later changes."
     )
-    found = {name: _option(f"${name}", text, _format(name)) for name, text in _EXPRESSIONS.items()}
+    found = {
+        # the format lets generators recognize an expression
+        name: _option(f"${name}", text, {"type": "string", "format": f"odata-{name}"})
+        for name, text in _EXPRESSIONS.items()
+    }
     found["top"] = _option("$top", "The most records to return.", number)
     found["skip"] = _option("$skip", "The number of records to skip.", number)
     text = "Whether to return the number of all matching records."
@@ -111,24 +116,6 @@ def parameters(settings: Settings) -> Mapping[str, JsonSchema]:
     return found
 
 
-_EXPRESSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "filter": "A condition: `displayName eq 'A' and not privacyBlocked`.",
-        "orderby": "The order: `city, displayName desc`.",
-        "select": "The properties to return: `id,displayName`.",
-        "expand": "The related records to include: `people($top=3)`.",
-        "search": 'Words to search for: `chair OR "office desk" NOT red`.',
-        "compute": "Computed properties: `unitPrice mul quantity as total`.",
-        "apply": "Aggregation, before the other options: `groupby((city),aggregate($count as n))`.",
-    }
-)
-
-
-def _format(option: str) -> JsonSchema:
-    """The schema of an expression, with a format that generators can recognize."""
-    return {"type": "string", "format": f"odata-{option}"}
-
-
 def _one_of(*values: str) -> JsonSchema:
     return {"type": "string", "enum": values}
 
@@ -141,7 +128,7 @@ def _header(name: str, description: str, schema: JsonSchema = _STRING) -> JsonSc
     return {"name": name, "in": "header", "description": description, "schema": schema}
 
 
-_OF_WRITES = {
+_WRITE_ONLY = {
     each.status
     for each in (
         KEY_EXISTS,
@@ -151,15 +138,15 @@ _OF_WRITES = {
         PRECONDITION_REQUIRED,
     )
 }
-_OF_LINKS = {LINK_EXPIRED.status}
+_LINK_ONLY = {LINK_EXPIRED.status}
 _UNDOCUMENTED_METHODS = {METHOD_NOT_ALLOWED.status}
 _ALL = {each.status for each in ERROR_TABLE}
 
-OF_READS = frozenset(_ALL - _OF_WRITES - _OF_LINKS - _UNDOCUMENTED_METHODS)
+READ_ERRORS = frozenset(_ALL - _WRITE_ONLY - _LINK_ONLY - _UNDOCUMENTED_METHODS)
 """The error statuses of reads."""
 
-OF_PAGES = OF_READS | _OF_LINKS
-OF_WRITES = OF_READS | _OF_WRITES
+PAGE_ERRORS = READ_ERRORS | _LINK_ONLY
+WRITE_ERRORS = READ_ERRORS | _WRITE_ONLY
 
 _RETRY = ("Retry-After", "The seconds to wait.", "integer")
 _HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
@@ -172,7 +159,7 @@ _HEADERS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
 )
 
 
-def refused(statuses: Iterable[int]) -> Mapping[str, JsonSchema]:
+def errors(statuses: Iterable[int]) -> Mapping[str, JsonSchema]:
     """References to the shared error responses with these statuses."""
     return {
         str(status): {"$ref": f"#/components/responses/refused-{status}"}
@@ -187,15 +174,13 @@ def error_responses() -> Mapping[str, JsonSchema]:
         return each.status
 
     by_status = groupby(sorted(ERROR_TABLE, key=status), key=status)
-    return {
-        f"refused-{number}": _error_response(number, list(errors)) for number, errors in by_status
-    }
+    return {f"refused-{number}": _error_response(number, list(rows)) for number, rows in by_status}
 
 
-def _error_response(status: int, errors: list[ErrorType]) -> JsonSchema:
-    codes = {"properties": {"code": {"enum": [each.code for each in errors]}}}
+def _error_response(status: int, rows: list[ErrorType]) -> JsonSchema:
+    codes = {"properties": {"code": {"enum": [each.code for each in rows]}}}
     schema = {"allOf": [reference(ERROR), {"properties": {"error": codes}}]}
-    description = "\n".join(f"- `{each.code}`: {each.meaning} {each.remedy}" for each in errors)
+    description = "\n".join(f"- `{each.code}`: {each.meaning} {each.remedy}" for each in rows)
     response = {"description": description, "content": {"application/json": {"schema": schema}}}
     if status not in _HEADERS:
         return response
@@ -211,15 +196,15 @@ _LOCATION = ("Location", "The record's address.")
 _APPLIED = ("Preference-Applied", "The preferences that were applied.")
 _REPEATED = ("Repeatability-Result", "`accepted`: the request can be repeated.")
 _TOKEN = ("Consistency-Token", "A token for reads that must include this write.")
-_GUARDED = (
+_ON_CREATE = (
     "`If-Match` applies to an existing record with the same key: 412 if its ETag does not match, "
     "otherwise 409. It is optional with `OData-Version` or `OData-MaxVersion`."
 )
-_UPSERTED = "Replaces the whole record with `If-Match`, or creates it with `If-None-Match: *`."
+_ON_REPLACE = "Replaces the whole record with `If-Match`, or creates it with `If-None-Match: *`."
 
 
 class Operations:
-    """The operations of every entity set. Operation ids consist of the set and the verb."""
+    """Builds the operations of entity sets. An operation id consists of the set and the verb."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         self._read = [{"bearer": [capabilities.read_scope]}]
@@ -227,25 +212,22 @@ class Operations:
 
     def list(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
         """List `target`: the set itself, or the set of a navigation property."""
-        page = reference(f"{target.type.name}{PAGE}")
+        schema = reference(f"{target.type.name}{PAGE}")
+        page = _response("A page of records.", JSON, schema, (_APPLIED,))
         return self._operation(
             entity_set,
             name,
             f"List records of {target.name}",
             (*PAGE_OPTIONS, PREFER_PAGE, MAX_VERSION),
-            {"200": _response("A page of records.", JSON, page, (_APPLIED,)), **refused(OF_PAGES)},
+            {"200": page},
+            PAGE_ERRORS,
         )
 
     def count(self, entity_set: EntitySet, target: EntitySet, name: str) -> JsonSchema:
         """Count the records of `target`."""
         number = _response("The number of records.", TEXT, {"type": "integer"})
-        return self._operation(
-            entity_set,
-            name,
-            f"Count the records of {target.name}",
-            COUNT_OPTIONS,
-            {"200": number, **refused(OF_READS)},
-        )
+        summary = f"Count the records of {target.name}"
+        return self._operation(entity_set, name, summary, COUNT_OPTIONS, {"200": number})
 
     def read(
         self, entity_set: EntitySet, target: EntitySet, name: str, *, related: bool = False
@@ -266,9 +248,8 @@ class Operations:
             (*options, IF_NONE_MATCH, MAX_VERSION),
             {
                 "200": _response("The record.", JSON, schema, (_TAG,)),
-                **_none(related),
-                "304": _described("The record has not changed."),
-                **refused(OF_READS),
+                **_no_related(related),
+                "304": _bodiless("The record has not changed."),
             },
         )
 
@@ -282,7 +263,7 @@ class Operations:
             "value" if raw else "property",
             "Read a property as text" if raw else "Read a property",
             (),
-            {"200": _response("The value.", TEXT if raw else JSON, value), **refused(OF_READS)},
+            {"200": _response("The value.", TEXT if raw else JSON, value)},
         )
 
     def references(
@@ -297,7 +278,8 @@ class Operations:
             name,
             summary,
             REFERENCE_OPTIONS if many else (),
-            {"200": response, **_none(related), **refused(OF_PAGES if many else OF_READS)},
+            {"200": response, **_no_related(related)},
+            PAGE_ERRORS if many else READ_ERRORS,
         )
 
     def create(self, entity_set: EntitySet) -> JsonSchema:
@@ -309,13 +291,12 @@ class Operations:
             f"Create a record of {entity_set.name}",
             (*guards, PREFER_RETURN, *REPEATABLE),
             {
-                "201": _changed(entity_set, "Created.", _LOCATION),
-                "204": _described("Created.", _TAG, _LOCATION, _REPEATED, _TOKEN),
-                **refused(OF_WRITES),
+                "201": _with_record(entity_set, "Created.", _LOCATION),
+                "204": _bodiless("Created.", _TAG, _LOCATION, _REPEATED, _TOKEN),
             },
-            writes=True,
+            WRITE_ERRORS,
             body=CREATE,
-            description=_GUARDED if entity_set.create_guarded else "",
+            description=_ON_CREATE if entity_set.create_guarded else "",
         )
 
     def update(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -326,11 +307,10 @@ class Operations:
             f"Update a record of {entity_set.name}",
             (IF_MATCH, PREFER_RETURN, *REPEATABLE),
             {
-                "200": _changed(entity_set, "Updated."),
-                "204": _described("Updated.", _TAG, _REPEATED, _TOKEN),
-                **refused(OF_WRITES),
+                "200": _with_record(entity_set, "Updated."),
+                "204": _bodiless("Updated.", _TAG, _REPEATED, _TOKEN),
             },
-            writes=True,
+            WRITE_ERRORS,
             body=UPDATE,
         )
 
@@ -342,14 +322,13 @@ class Operations:
             f"Replace a record of {entity_set.name}",
             (IF_MATCH_OPTIONAL, IF_NONE, PREFER_RETURN, *REPEATABLE),
             {
-                "200": _changed(entity_set, "Replaced."),
-                "201": _changed(entity_set, "Created.", _LOCATION),
-                "204": _described("Replaced or created.", _TAG, _REPEATED, _TOKEN),
-                **refused(OF_WRITES),
+                "200": _with_record(entity_set, "Replaced."),
+                "201": _with_record(entity_set, "Created.", _LOCATION),
+                "204": _bodiless("Replaced or created.", _TAG, _REPEATED, _TOKEN),
             },
-            writes=True,
+            WRITE_ERRORS,
             body=CREATE,
-            description=_UPSERTED,
+            description=_ON_REPLACE,
         )
 
     def delete(self, entity_set: EntitySet, name: str) -> JsonSchema:
@@ -359,8 +338,8 @@ class Operations:
             name,
             f"Delete a record of {entity_set.name}",
             (IF_MATCH, *REPEATABLE),
-            {"204": _described("Deleted.", _REPEATED, _TOKEN), **refused(OF_WRITES)},
-            writes=True,
+            {"204": _bodiless("Deleted.", _REPEATED, _TOKEN)},
+            WRITE_ERRORS,
         )
 
     def _operation(
@@ -370,19 +349,23 @@ class Operations:
         summary: str,
         names: Iterable[str],
         responses: Mapping[str, JsonSchema],
+        refusals: Iterable[int] = READ_ERRORS,
         *,
-        writes: bool = False,
         body: str = "",
         description: str = "",
     ) -> JsonSchema:
-        """An operation with the parameters `names`; `body` is the ending of the body's schema."""
+        """An operation with the parameters `names`, and `refusals` as its error statuses.
+
+        `body` is the ending of the name of the body's schema.
+        """
+        writes = refusals is WRITE_ERRORS
         operation: dict[str, object] = {
             "operationId": f"{entity_set.name}-{verb}",
             "tags": [entity_set.name],
             "summary": summary,
             "security": self._write if writes else self._read,
             "parameters": [parameter(name) for name in (*names, *(() if writes else ACCESS))],
-            "responses": responses,
+            "responses": {**responses, **errors(refusals)},
         }
         if description:
             operation["description"] = description
@@ -396,15 +379,15 @@ def _response(
     description: str, media_type: str, schema: JsonSchema, headers: Iterable[tuple[str, str]] = ()
 ) -> JsonSchema:
     content = {media_type: {"schema": schema}}
-    return {**_described(description, *headers), "content": content}
+    return {**_bodiless(description, *headers), "content": content}
 
 
-def _none(related: bool) -> Mapping[str, JsonSchema]:
+def _no_related(related: bool) -> Mapping[str, JsonSchema]:
     """The response of a navigation property that leads to no record."""
-    return {"204": _described("No record is related.")} if related else {}
+    return {"204": _bodiless("No record is related.")} if related else {}
 
 
-def _changed(entity_set: EntitySet, description: str, *headers: tuple[str, str]) -> JsonSchema:
+def _with_record(entity_set: EntitySet, description: str, *headers: tuple[str, str]) -> JsonSchema:
     return _response(
         description,
         JSON,
@@ -413,7 +396,7 @@ def _changed(entity_set: EntitySet, description: str, *headers: tuple[str, str])
     )
 
 
-def _described(description: str, *headers: tuple[str, str]) -> JsonSchema:
+def _bodiless(description: str, *headers: tuple[str, str]) -> JsonSchema:
     if not headers:
         return {"description": description}
     listed = {name: {"description": text, "schema": {"type": "string"}} for name, text in headers}

@@ -14,8 +14,8 @@ ERROR, SERVICE, BATCH, BATCH_RESPONSE = "error", "service", "batch", "batch-answ
 PARTS, PARTS_RESPONSE = "batch-parts", "batch-parts-answer"
 REFERENCE, REFERENCES = "reference", "references"
 
-_OF_PARTS = "Requests as parts, between lines of the boundary that `Content-Type` names."
-_PARTS = """\
+_MULTIPART_REQUEST = "Requests as parts, between lines of the boundary that `Content-Type` names."
+_REQUEST_EXAMPLE = """\
 --batch_1
 Content-Type: application/http
 
@@ -25,8 +25,8 @@ Accept: application/json
 
 --batch_1--
 """.replace("\n", "\r\n")
-_OF_ANSWERS = "A response to each request, as parts between lines of a boundary."
-_ANSWERS = """\
+_MULTIPART_RESPONSE = "A response to each request, as parts between lines of a boundary."
+_RESPONSE_EXAMPLE = """\
 --batch_1
 Content-Type: application/http
 
@@ -37,7 +37,7 @@ OData-Version: 4.0
 {"value":[]}
 --batch_1--
 """.replace("\n", "\r\n")
-"""A batch in multipart/mixed is text, because OpenAPI cannot describe parts that are requests."""
+"""A batch in multipart/mixed is text, because OpenAPI cannot describe requests as parts."""
 _EXPANDED = " Only with `$expand`."
 
 _TEXT: JsonSchema = {"type": "string"}
@@ -59,7 +59,7 @@ def schemas(model: Model) -> Mapping[str, JsonSchema]:
         if not each.read_only:
             found[f"{name}{CREATE}"] = _create(each)
             found[f"{name}{UPDATE}"] = _update(each)
-    return {**found, **_of_service()}
+    return {**found, **_service_schemas()}
 
 
 def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
@@ -86,10 +86,10 @@ def _record(model: Model, entity_set: EntitySet) -> JsonSchema:
 
 def _related(model: Model, declared: NavigationProperty) -> JsonSchema:
     target = reference(model.by_name[declared.target].type.name)
-    words = {"description": f"{declared.description}{_EXPANDED}"}
+    documentation = {"description": f"{declared.description}{_EXPANDED}"}
     if declared.collection:
-        return {"type": "array", "items": target, **words}
-    return {"anyOf": [target, {"type": "null"}], **words}
+        return {"type": "array", "items": target, **documentation}
+    return {"anyOf": [target, {"type": "null"}], **documentation}
 
 
 def _page(entity_set: EntitySet) -> JsonSchema:
@@ -121,7 +121,7 @@ def _create(entity_set: EntitySet) -> JsonSchema:
             continue
         schema = {**_accepted(declared), **_annotations(declared)}
         if not declared.required and not entity_type.has_computed_default(declared):
-            schema["default"] = msgspec.json.decode(declared.type.no_value)
+            schema["default"] = msgspec.json.decode(declared.type.empty_json)
         properties[declared.name] = schema
     required = [each.name for each in entity_type.properties if each.required]
     return {
@@ -154,15 +154,15 @@ def _accepted(declared: Property) -> dict[str, object]:
 
 def _annotations(declared: Property) -> JsonSchema:
     """The description of a property; suggested values are examples, since any value is valid."""
-    words: dict[str, object] = {}
+    documentation: dict[str, object] = {}
     if declared.description:
-        words["description"] = declared.description
+        documentation["description"] = declared.description
     if declared.suggested:
-        words["examples"] = list(declared.suggested)
-    return words
+        documentation["examples"] = list(declared.suggested)
+    return documentation
 
 
-def _of_service() -> Mapping[str, JsonSchema]:
+def _service_schemas() -> Mapping[str, JsonSchema]:
     fault: Mapping[str, JsonSchema] = {
         "code": {"type": "string", "description": "A stable code; the reference lists all codes."},
         "message": {"type": "string", "description": "What is wrong, where, and what to do."},
@@ -190,17 +190,21 @@ def _of_service() -> Mapping[str, JsonSchema]:
     address = {"type": "object", "properties": {"@odata.id": _TEXT}}
     return {
         REFERENCE: address,
-        REFERENCES: _listed("value", address),
+        REFERENCES: _list_object("value", address),
         ERROR: _object({"error": error}, "error"),
-        SERVICE: _listed("value", sets),
-        BATCH: _closed(_listed("requests", _closed(_object(part, "id", "method", "url")))),
-        BATCH_RESPONSE: _listed("responses", _object(response, "status")),
-        PARTS: {**_TEXT, "description": _OF_PARTS, "examples": [_PARTS]},
-        PARTS_RESPONSE: {**_TEXT, "description": _OF_ANSWERS, "examples": [_ANSWERS]},
+        SERVICE: _list_object("value", sets),
+        BATCH: _closed(_list_object("requests", _closed(_object(part, "id", "method", "url")))),
+        BATCH_RESPONSE: _list_object("responses", _object(response, "status")),
+        PARTS: {**_TEXT, "description": _MULTIPART_REQUEST, "examples": [_REQUEST_EXAMPLE]},
+        PARTS_RESPONSE: {
+            **_TEXT,
+            "description": _MULTIPART_RESPONSE,
+            "examples": [_RESPONSE_EXAMPLE],
+        },
     }
 
 
-def _listed(name: str, item: JsonSchema) -> JsonSchema:
+def _list_object(name: str, item: JsonSchema) -> JsonSchema:
     return _object({name: {"type": "array", "items": item}}, name)
 
 

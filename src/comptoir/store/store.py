@@ -1,6 +1,6 @@
 """The store: reads by statements and writes by units of work, on any database.
 
-A database brings a `Reader` and a `Writer`, which run statements, and its dialect.
+Each database implements `Reader` and `Writer`, which run statements of its dialect.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ MANY_ROWS = 2_000
 """Rows written to a table after which the planner's statistics of it are refreshed."""
 
 COMPANY_CACHE_SECONDS = 1.0
-"""Seconds for which a known company is not looked up again. Removing a company waits as long."""
+"""Seconds for which a company is cached. Removing a company waits as long."""
 
 SLICE_ROWS = 2_000
 """The most rows of a slice of a snapshot connection."""
@@ -43,23 +43,23 @@ SLICE_ROWS = 2_000
 SLICE_CHARACTERS = 4_000_000
 """Characters of text after which a slice of a snapshot connection ends."""
 
-Patience = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
-"""Awaits a long read while its client is connected, and cancels it after that."""
+WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
+"""Awaits a read, and cancels it when its client disconnects."""
 
 NoteOutcome = Callable[[str], None]
-"""Receives the outcome of a read that a replica may answer: once for each outcome of a request."""
+"""Receives the outcome of a read that a replica may answer, each once for a request."""
 
 NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
 """Receives the company and the set of a search before it runs."""
 
 
-async def unlimited(rows: Awaitable[list[Row]]) -> list[Row]:
-    """Await a read to its end."""
+async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
+    """Await a read to its end, whether or not a client is connected."""
     return await rows
 
 
 class Renewed(Refusal):
-    """503: a company got another incarnation during the request. Look it up again."""
+    """503: a company got another incarnation during the request, so the cached one is outdated."""
 
     def __init__(self, company_id: str) -> None:
         super().__init__(
@@ -78,18 +78,18 @@ class Reader(Protocol):
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
 
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few."""
 
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that may run long."""
 
-    def page(self, plan: PagePlan, patience: Patience) -> Slices:
+    def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them."""
 
 
 class UnitReader(Reader, Protocol):
-    """Runs units that only read as well."""
+    """A reader that also runs units of work without writes."""
 
     async def drive(self, unit: Steps[T]) -> T:
         """Run a unit to its end."""
@@ -117,46 +117,50 @@ class Reads:
         self._reader = reader
         self._note = note_search
 
-    async def record(self, plan: RecordPlan, patience: Patience = unlimited) -> Row | None:
+    async def record(self, plan: RecordPlan) -> Row | None:
         """One record, None if it does not exist."""
         rows = await self._reader.lookup(self._statements.reads.record(plan))
         return rows[0] if rows else None
 
-    def page(self, plan: PagePlan, patience: Patience = unlimited) -> Slices:
+    def page(self, plan: PagePlan, while_connected: WhileConnected = always_connected) -> Slices:
         """The rows of a page, in slices small enough for the event loop."""
         if plan.pipeline.is_applied:
-            return self._result(plan, patience)
+            return self._result(plan, while_connected)
         if plan.pipeline.searches:
-            return self._search(plan, patience)
-        return self._reader.page(plan, patience)
+            return self._search(plan, while_connected)
+        return self._reader.page(plan, while_connected)
 
-    async def _search(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def _search(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         await self._note_search(plan)
-        async with aclosing(self._reader.page(plan, patience)) as slices:
+        async with aclosing(self._reader.page(plan, while_connected)) as slices:
             async for rows in slices:
                 yield rows
 
-    async def _result(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def _result(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         # all rows at once, because each slice would compute the whole result
-        rows = await self._found(plan, self._statements.reads.page(plan), patience)
+        rows = await self._found(plan, self._statements.reads.page(plan), while_connected)
         async with aclosing(self._reader.scheduler.sliced(rows)) as slices:
             async for some in slices:
                 yield some
 
-    async def count(self, plan: CountPlan, patience: Patience = unlimited) -> int:
+    async def count(
+        self, plan: CountPlan, while_connected: WhileConnected = always_connected
+    ) -> int:
         """The number of records that match, or of rows in a pipeline's result."""
-        rows = await self._found(plan, self._statements.reads.count(plan), patience)
+        rows = await self._found(plan, self._statements.reads.count(plan), while_connected)
         return int(rows[0][0])
 
-    async def related(self, plan: RelatedPlan, patience: Patience = unlimited) -> list[Row]:
+    async def related(self, plan: RelatedPlan, while_connected: WhileConnected) -> list[Row]:
         """The related records of many records, ordered by the value that relates them."""
-        return await self._found(plan.page, self._statements.reads.related(plan), patience)
+        return await self._found(plan.page, self._statements.reads.related(plan), while_connected)
 
     async def related_counts(
-        self, plan: RelatedPlan, patience: Patience = unlimited
+        self, plan: RelatedPlan, while_connected: WhileConnected
     ) -> dict[Stored, int]:
         """The number of related records by the value that relates them; zeros are left out."""
-        rows = await self._found(plan.page, self._statements.reads.related_counts(plan), patience)
+        rows = await self._found(
+            plan.page, self._statements.reads.related_counts(plan), while_connected
+        )
         return {value: int(count) for value, count in rows}
 
     async def position(self, company: Company, at_least: int = 0) -> int:
@@ -166,7 +170,7 @@ class Reads:
         with the number `at_least`.
         """
         rows = await self._rows(self._statements.service.position, company.id)
-        # a company that is being deleted is known a little longer
+        # a deleted company stays in the cache a little longer
         return int(rows[0][0]) if rows else 0
 
     async def changes_of(
@@ -176,21 +180,21 @@ class Reads:
         since: int,
         until: int,
         limit: int,
-        patience: Patience = unlimited,
+        while_connected: WhileConnected,
     ) -> list[Change]:
         """The changes of one set after the number `since` and up to `until`, in order."""
         prepared = self._statements.service.changes_of
         query = prepared.query(company.id, entity_set.name, since, until, limit)
-        rows = await self._reader.rows(query, patience)
+        rows = await self._reader.rows(query, while_connected)
         return [Change(*row) for row in rows]  # type: ignore[arg-type]
 
     async def _found(
-        self, plan: PagePlan | CountPlan, query: Query, patience: Patience
+        self, plan: PagePlan | CountPlan, query: Query, while_connected: WhileConnected
     ) -> list[Row]:
         if not plan.pipeline.searches:
-            return await self._reader.rows(query, patience)
+            return await self._reader.rows(query, while_connected)
         await self._note_search(plan)
-        return await self._reader.long_rows(query, patience)
+        return await self._reader.long_rows(query, while_connected)
 
     async def _note_search(self, plan: PagePlan | CountPlan) -> None:
         if plan.bounds.company is not None:
@@ -269,8 +273,8 @@ class Store(Reads, ABC):
     async def renew(self, company_id: str) -> int:
         """Give a company another incarnation; returns the number of its last change.
 
-        Other processes may know the previous incarnation for `COMPANY_CACHE_SECONDS`, but write
-        nothing by it. Raises `Refusal` (404) if the company does not exist.
+        Other processes may read the previous incarnation for `COMPANY_CACHE_SECONDS`, but their
+        writes use the current one. Raises `Refusal` (404) if the company does not exist.
         """
         incarnation = secrets.token_hex(4)
 
@@ -306,7 +310,7 @@ class Store(Reads, ABC):
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
         """Bring the text index of a set up to the last change.
 
-        Searches are exact without it; they start the same in the background if many changes lack.
+        Searches are exact without it, and start the same in the background.
         """
         await self._indexing.catch_up(company, entity_set)
 
@@ -326,11 +330,11 @@ class Store(Reads, ABC):
         return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
 
     async def transact(self, company_id: str, work: Work[T]) -> T:
-        """Run one of the many units of work of a long operation in a transaction of its own.
+        """Run one unit of work of a long operation, in a transaction of its own.
 
-        Returns after the commit, and after other processes could write. Raises what the unit
-        raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the unit
-        is stored and `CancelledError` raised.
+        Returns after the commit and a pause in which other processes can write. Raises what the
+        unit raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the
+        unit is stored and `CancelledError` raised.
         """
         began = monotonic()
         result = await self._writer.submit(company_id, work, alone=True)
@@ -369,8 +373,8 @@ def characters(rows: Iterable[Row]) -> int:
 
 
 def _check_free(unit: UnitOfWork) -> Steps[None]:
-    """Raise `Refusal` (409) if an unfinished copy or deletion of a company has the id."""
-    rows = yield unit.statements.company_rows.lock_mark.query(unit.company_id)
+    """Raise `Refusal` (409) if a company with this id is being copied or deleted."""
+    rows = yield unit.statements.company_rows.lock_progress.query(unit.company_id)
     if rows and not rows[0][0]:
         raise Refusal(
             KEY_EXISTS,

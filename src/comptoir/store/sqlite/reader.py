@@ -18,7 +18,7 @@ from comptoir.sql.reads import ReadStatements
 from comptoir.store.event_loop import SLICE, Slices, SliceScheduler
 from comptoir.store.refusals import too_many_reads, too_slow
 from comptoir.store.sqlite.connection import Connection, Portion, StatementStopped, refusal_of
-from comptoir.store.store import Patience, unlimited
+from comptoir.store.store import WhileConnected, always_connected
 
 STEPS = 500
 """Steps of the database's machine between two callbacks: about ten microseconds."""
@@ -33,7 +33,7 @@ It may use as much CPU time again, so that a busy machine has no effect.
 """
 
 MOST_TEXT = 2_000
-"""Characters that the long texts among a statement's values may have in the event loop."""
+"""Characters of the long texts among a statement's values, above which it runs on a thread."""
 
 CHARACTERS = 4_000_000
 """Characters of a page that a scanning thread fetches at once, into memory."""
@@ -112,7 +112,7 @@ def _run_without_limit(connection: Connection, query: Query, portion: Portion | 
 class SqliteReader:
     """Reads on a connection in the event loop, and on scanning threads.
 
-    Units of commands, which run without concurrent requests, have the connection `unhurried`.
+    The connection `unhurried` is for units of commands, which run without concurrent requests.
     """
 
     def __init__(
@@ -133,11 +133,11 @@ class SqliteReader:
         self._in_transaction = False
         self._callbacks = 0
         self._reading = False
-        connection.set_progress_handler(self._called_back, STEPS)
+        connection.set_progress_handler(self._on_progress, STEPS)
 
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
-        return await self.rows(query, unlimited)
+        return await self.rows(query, always_connected)
 
     async def drive(self, unit: Steps[T]) -> T:
         """Run a unit to its end without yielding to the event loop."""
@@ -146,16 +146,16 @@ class SqliteReader:
         except sqlite3.Error as fault:
             raise refusal_of(fault) from fault
 
-    async def rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement that returns few; raises `Refusal` as `Scans.run` does."""
         rows = self._within_budget(query)
-        return rows if rows is not None else await patience(self._scans.run(query))
+        return rows if rows is not None else await while_connected(self._scans.run(query))
 
-    async def long_rows(self, query: Query, patience: Patience) -> list[Row]:
+    async def long_rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
         """All rows of a statement whose steps are too long for the event loop."""
-        return await patience(self._scans.run(query))
+        return await while_connected(self._scans.run(query))
 
-    async def page(self, plan: PagePlan, patience: Patience) -> Slices:
+    async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
         """The rows of a page, in slices; yields to the event loop between them.
 
         Each slice is a statement of its own that starts after the last row of the previous slice,
@@ -178,7 +178,7 @@ class SqliteReader:
         while left > 0:
             rest = self._statements.page(plan.part(keyset, left, skip))
             portion = Portion(CHARACTERS)
-            rows = await patience(self._scans.run(rest, portion))
+            rows = await while_connected(self._scans.run(rest, portion))
             if rows:
                 left -= len(rows)
                 skip = 0
@@ -231,7 +231,7 @@ class SqliteReader:
             self._in_transaction = False
             self._connection.commit()
 
-    def _called_back(self) -> bool:
+    def _on_progress(self) -> bool:
         if not self._reading:
             # BEGIN and COMMIT must not be interrupted
             return False

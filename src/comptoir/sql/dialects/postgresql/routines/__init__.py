@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
-from unicodedata import category
+from unicodedata import category, unidata_version
 
 from comptoir.edm.numbers import MOST_DECIMAL, MOST_WHOLE, SCALE, UNIT, WHOLE_DIGITS
 from comptoir.edm.times import DAY, SECOND
@@ -48,14 +49,26 @@ def routine_statements() -> tuple[str, ...]:
     They may run again at any time.
     """
     values = _values()
-    texts = [files(__package__).joinpath(f"{name}.sql").read_text("utf-8") for name in _FILES]
     return tuple(
         [
             _NAME.sub(lambda match: values[match[1]], statement)
-            for text in texts
+            for text in _templates()
             for statement in _STATEMENT.findall(text)
         ]
     )
+
+
+def routines_digest(revision: str) -> str:
+    """A digest of what the statements are built from, which costs much less than the statements.
+
+    It covers the files, the version of Unicode, and the revision: a change to the values in braces
+    needs a new revision.
+    """
+    return sha256("\n".join([revision, unidata_version, *_templates()]).encode()).hexdigest()
+
+
+def _templates() -> list[str]:
+    return [files(__package__).joinpath(f"{name}.sql").read_text("utf-8") for name in _FILES]
 
 
 def _values() -> dict[str, str]:
