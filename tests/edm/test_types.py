@@ -45,7 +45,7 @@ def test_no_value_reads_back_as_itself(edm_type: PrimitiveType) -> None:
 def test_null_is_refused_with_the_value_that_clears(edm_type: PrimitiveType) -> None:
     with pytest.raises(ValueFault) as refused:
         edm_type.from_json(None)
-    assert edm_type.no_value in str(refused.value)
+    assert edm_type.empty_json in str(refused.value)
 
 
 @given(whole_texts.filter(lambda text: len(text) <= 100))
