@@ -130,7 +130,7 @@ def test_cancelled_and_failed_callers_return_their_permits(seed: int) -> None:
         for task in tasks:
             if not task.cancelled():
                 assert isinstance(task.exception(), Refusal | ConnectionResetError | None)
-        held = []
+        held: list[Connection] = []
         while len(held) < size:
             with suppress(Refusal):
                 held.append(await pool.acquire())
