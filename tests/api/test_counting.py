@@ -71,6 +71,8 @@ def test_they_do_not_affect_a_count_by_navigation(items: Company) -> None:
         ("$select=number,,id", "$select"),
         ("$expand=nope", "$expand"),
         ("$expand=prices($top=x)", "$expand"),
+        ("$filter=nope&$select=nope", "$select"),
+        ("$apply=identity&$filter=nope&$select=nope", "$filter"),
         ("$apply=groupby((number))&$select=id", "$select"),
         ("$apply=groupby((number))&$orderby=id", "$orderby"),
         ("$apply=identity&$expand=nope", "$expand"),

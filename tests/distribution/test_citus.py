@@ -72,7 +72,7 @@ def test_a_database_without_citus_is_refused_without_changes(
 ) -> None:
     line = command.fault(*DISTRIBUTE, postgres_url)
     assert "lacks the extension citus" in line
-    assert "CREATE EXTENSION citus first" in line
+    assert "CREATE EXTENSION citus in this database" in line
     made = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
     assert postgres_server.asked(made, name_of(postgres_url)) == [(0,)]
 

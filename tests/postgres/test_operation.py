@@ -76,7 +76,7 @@ def test_concurrent_first_requests_log_their_failure_once(
 
     assert "has no schema" in refused(DATABASE_NOT_READY)
     own_server.stop()
-    assert "a statement failed" in refused(DATABASE_UNREACHABLE)
+    assert "database error" in refused(DATABASE_UNREACHABLE)
 
 
 @pytest.mark.parametrize("ending", ["kill", "stop"])

@@ -40,7 +40,7 @@ Extras = Sequence[Extra]
 
 
 def opaque_tag(company: Company | None, version: str | int) -> str:
-    """The tag without `W/` and quotes; a company's version is its whole tag."""
+    """The tag without `W/` and quotes; without a company, the version is the tag."""
     return f"{company.incarnation}.{version}" if company else str(version)
 
 
@@ -49,7 +49,7 @@ def entity_tag(company: Company | None, version: str | int) -> str:
     return f'W/"{opaque_tag(company, version)}"'
 
 
-class Derived(msgspec.Struct, frozen=True, gc=False):
+class ComputedField(msgspec.Struct, frozen=True, gc=False):
     """A computed property, and its index among the computed properties of a row."""
 
     name: str
@@ -79,14 +79,14 @@ class RecordShape(msgspec.Struct, frozen=True, gc=False):
     """
 
     names: tuple[str, ...] | None = None
-    derived: tuple[Derived, ...] = ()
+    computed_fields: tuple[ComputedField, ...] = ()
     nested: tuple[Nested, ...] = ()
     address: bool = False
 
     @property
     def selection(self) -> str:
         """The select list of a context URL (OData Protocol 4.01, section 10.7); may be empty."""
-        shown = [each.name for each in self.derived]
+        shown = [each.name for each in self.computed_fields]
         if self.names is not None:
             shown[:0] = self.names
         elif shown:
@@ -108,8 +108,11 @@ class RecordWriter:
     control information, the properties and the related records.
     """
 
-    def __init__(self, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> None:
+    def __init__(
+        self, base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+    ) -> None:
         level = form.level
+        self.base_url = base_url
         self.entity_set = entity_set
         self.form = form
         self.level = level
@@ -119,7 +122,7 @@ class RecordWriter:
         entity_type = entity_set.type
         fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
-        self._whole = shape.names is None and not shape.derived and level != FULL
+        self._whole = shape.names is None and not shape.computed_fields and level != FULL
         self._linked = tuple(entity_type.related) if level == FULL and not shape.address else ()
         names = [*control, *(name for name, _ in fields)]
         names += [f"{each}@odata.navigationLink" for each in self._linked]
@@ -138,91 +141,88 @@ class RecordWriter:
         self._end = len(entity_type.properties) + 1
         self._key_quoted = entity_type.key_property.type.quoted
 
-    def opaque(self, company: Company | None, row: Row) -> str:
-        """The record's entity tag without `W/` and quotes."""
-        return opaque_tag(company, row[0])
-
     def key(self, row: Row) -> Stored:
         """The record's key."""
         return row[self._key_column]
 
-    def tag(self, company: Company | None, row: Row) -> str:
-        """The record's entity tag."""
-        return entity_tag(company, row[0])
-
-    def link(self, base_url: str, company: Company | None, row: Row) -> str:
+    def link(self, company: Company | None, row: Row) -> str:
         """The URL of the record."""
-        return self.link_to(base_url, company, row[self._key_column])
+        return f"{self.base_url}{self.path(company, row[self._key_column])}"
 
-    def link_to(self, base_url: str, company: Company | None, key: Stored) -> str:
-        """The URL of the record with this key."""
-        shown = str(key)
+    def path(self, company: Company | None, key: Stored) -> str:
+        """The path, after the base URL, of the record with this key."""
+        text = str(key)
         if self._key_quoted:
-            shown = quote("'" + shown.replace("'", "''") + "'", safe="'")
-        return f"{set_url(base_url, self.entity_set, company)}({shown})"
+            text = quote("'" + text.replace("'", "''") + "'", safe="'")
+        return f"{_set_path(self.entity_set, company)}({text})"
 
     def count(self, number: int) -> Wire:
         """A number of records, which is an Edm.Int64, in wire form."""
         return str(number) if self.form.ieee754 else number
 
-    def context(self, base_url: str, company: Company | None) -> str:
+    def context(self, company: Company | None) -> str:
         """The context URL of a collection of these records."""
         if self.shape.address:
-            return f"{base_url}/$metadata#Collection($ref)"
-        return context_url(base_url, self.entity_set, company) + self.shape.selection
+            return f"{self.base_url}/$metadata#Collection($ref)"
+        return context_url(self.base_url, self.entity_set, company) + self.shape.selection
 
-    def record(
-        self, base_url: str, company: Company | None, row: Row, extras: Extras = ()
-    ) -> bytes:
+    def record(self, company: Company | None, row: Row, extras: Extras = ()) -> bytes:
         """A single record as a JSON object; `extras` are the fields for related records."""
-        control = self._control(base_url, company, row)
+        control = self._control(company, row)
         if self.level != NONE:
-            control = (f"{self.context(base_url, company)}/$entity", *control)
-        links = self._links(base_url, company, row)
+            control = (f"{self.context(company)}/$entity", *control)
+        links = self._links(company, row)
         return _encode(self._alone(*control, *self._values(row), *links, *extras))
 
     def records(
-        self,
-        base_url: str,
-        company: Company | None,
-        rows: Sequence[Row],
-        extras: Sequence[Extras] = (),
+        self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
     ) -> bytes:
         """Records of a collection as JSON objects, separated by commas."""
-        return _encode(self.built(base_url, company, rows, extras))[1:-1]
+        return _encode(self.structs(company, rows, extras))[1:-1]
 
-    def built(
-        self,
-        base_url: str,
-        company: Company | None,
-        rows: Sequence[Row],
-        extras: Sequence[Extras] = (),
+    def structs(
+        self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
     ) -> list[msgspec.Struct]:
         """Records of a collection, ready to be encoded."""
         shape, values, control = self._listed, self._values, self._control
         if not extras and not self._linked:
-            return [shape(*control(base_url, company, row), *values(row)) for row in rows]
+            return [shape(*control(company, row), *values(row)) for row in rows]
         return [
             shape(
-                *control(base_url, company, row),
+                *control(company, row),
                 *values(row),
-                *self._links(base_url, company, row),
+                *self._links(company, row),
                 *extra,
             )
             for row, extra in zip(rows, extras or [()] * len(rows), strict=True)
         ]
 
-    def _links(self, base_url: str, company: Company | None, row: Row) -> list[str]:
-        return [f"{self.link(base_url, company, row)}/{name}" for name in self._linked]
+    def reference(self, company: Company | None, row: Row) -> bytes:
+        """A reference to the record (OData JSON Format 4.01, section 14)."""
+        context = f"{self.base_url}/$metadata#$ref"
+        return _encode({"@odata.context": context, "@odata.id": self.link(company, row)})
 
-    def _control(self, base_url: str, company: Company | None, row: Row) -> tuple[str, ...]:
+    def property(self, company: Company | None, row: Row, declared: Property) -> bytes:
+        """One property of the record (OData JSON Format 4.01, section 11)."""
+        stored = row[self.entity_set.type.column_of[declared.name]]
+        to_wire = wire_form(declared.type, self.form)
+        wire = stored if to_wire is None else to_wire(stored)
+        if self.level == NONE:
+            return _encode({"value": wire})
+        path = f"{self.path(company, row[self._key_column])[1:]}/{declared.name}"
+        return _encode({"@odata.context": f"{self.base_url}/$metadata#{path}", "value": wire})
+
+    def _links(self, company: Company | None, row: Row) -> list[str]:
+        return [f"{self.link(company, row)}/{name}" for name in self._linked]
+
+    def _control(self, company: Company | None, row: Row) -> tuple[str, ...]:
         if self.shape.address:
-            return (self.link(base_url, company, row),)
+            return (self.link(company, row),)
         if self.level == MINIMAL:
             return (entity_tag(company, row[0]),)
         if self.level == NONE:
             return ()
-        link = self.link(base_url, company, row)
+        link = self.link(company, row)
         type_name = f"#{NAMESPACE}.{self.entity_set.type.name}"
         return (entity_tag(company, row[0]), type_name, link, link)
 
@@ -254,7 +254,7 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
     names = by_name if shape.names is None else shape.names
     columns = [(name, by_name[name].type, column_of[name]) for name in names]
     computed = len(by_name) + 1
-    columns += [(each.name, each.type, computed + each.index) for each in shape.derived]
+    columns += [(each.name, each.type, computed + each.index) for each in shape.computed_fields]
     fields: list[tuple[str, _Source]] = []
     for name, edm_type, column in columns:
         if form.level == FULL and edm_type.edm_name not in SELF_EVIDENT:
@@ -295,33 +295,14 @@ def struct_of(name: str, names: Sequence[str]) -> type[msgspec.Struct]:
     )
 
 
-def reference_body(base_url: str, link: str) -> bytes:
-    """A reference to the record at `link` (OData JSON Format 4.01, section 14)."""
-    return _encode({"@odata.context": f"{base_url}/$metadata#$ref", "@odata.id": link})
-
-
-def property_body(
-    base_url: str, link: str, declared: Property, stored: Stored, form: Format
-) -> bytes:
-    """A property of the record at `link` (OData JSON Format 4.01, section 11)."""
-    to_wire = wire_form(declared.type, form)
-    wire = stored if to_wire is None else to_wire(stored)
-    if form.level == NONE:
-        return _encode({"value": wire})
-    path = link.removeprefix(base_url).lstrip("/")
-    return _encode(
-        {"@odata.context": f"{base_url}/$metadata#{path}/{declared.name}", "value": wire}
-    )
-
-
-def set_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:
-    """The URL of a set."""
+def _set_path(entity_set: EntitySet, company: Company | None) -> str:
+    """The path of a set, after the base URL."""
     if company is None:
-        return f"{base_url}/{entity_set.name}"
-    return f"{base_url}/companies({company.id})/{entity_set.name}"
+        return f"/{entity_set.name}"
+    return f"/companies({company.id})/{entity_set.name}"
 
 
 @lru_cache(1_000)
 def context_url(base_url: str, entity_set: EntitySet, company: Company | None) -> str:
     """The context URL of a set's collection (OData Protocol 4.01, section 10.2)."""
-    return set_url(f"{base_url}/$metadata#", entity_set, company).replace("#/", "#", 1)
+    return f"{base_url}/$metadata#{_set_path(entity_set, company)[1:]}"

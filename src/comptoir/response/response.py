@@ -8,6 +8,9 @@ from comptoir.errors import Refusal
 
 Header = tuple[bytes, bytes]
 
+ODATA_VERSION: Header = (b"odata-version", b"4.0")
+"""The version of all responses but `$metadata`."""
+
 Pieces = AsyncGenerator[bytes, None]
 """A body in pieces. Its reader closes it, so that its producer ends at once."""
 
@@ -15,7 +18,7 @@ Pieces = AsyncGenerator[bytes, None]
 class Response(msgspec.Struct):
     """The response to a request. The headers include Content-Type, but not Content-Length.
 
-    A client may cache a response that `is_revalidated`, because its entity tag covers all of it.
+    A client may cache a response that `is_revalidated`: its entity tag covers the whole body.
     """
 
     status: int
@@ -40,7 +43,7 @@ def error_response(refusal: Refusal) -> Response:
             {"code": each.code, "message": each.message[:_LONGEST_MESSAGE], "target": each.target}
             for each in refusal.details
         ]
-    headers = [(b"content-type", b"application/json"), (b"odata-version", b"4.0")]
+    headers = [(b"content-type", b"application/json"), ODATA_VERSION]
     for name, value in refusal.headers.items():
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1", "replace")))
     return Response(refusal.error.status, headers, msgspec.json.encode({"error": error}))

@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack, aclosing
 
 import msgspec
 
-from comptoir.auth import Scope, require
 from comptoir.errors import Refusal
 from comptoir.plan.pages import bind_count, bind_page
 from comptoir.plan.read import Bounds, Row
@@ -13,7 +12,7 @@ from comptoir.refusals import inapplicable
 from comptoir.request.headers import NO_PREFERENCES, names_protocol, preferences
 from comptoir.response.collections import PageWriter
 from comptoir.response.records import ADDRESS
-from comptoir.response.response import Header, Pieces, Response
+from comptoir.response.response import ODATA_VERSION, Header, Pieces, Response
 from comptoir.service.context import (
     COLLECTION_OPTIONS,
     COUNT_OPTIONS,
@@ -38,14 +37,14 @@ class Collections:
 
     async def list(self, context: Context) -> Response:
         """A page of the records that the query options select."""
-        require(context.request.principal, Scope.RECORDS_READ)
         return await self.page(context, await self._bounds(context))
 
     async def references(self, context: Context) -> Response:
         """A page of the addresses of the records that the query options select."""
-        require(context.request.principal, Scope.RECORDS_READ)
         allow_options(context.options, REFERENCE_OPTIONS, "references")
-        records = record_writer(context.entity_set, context.records.form, ADDRESS)
+        records = record_writer(
+            self._runtime.base_url, context.entity_set, context.records.form, ADDRESS
+        )
         bounds = await self._bounds(context)
         return await self.page(msgspec.structs.replace(context, records=records), bounds)
 
@@ -54,15 +53,17 @@ class Collections:
 
         Options that sort, page and select records are checked, and do not affect the count.
         """
-        require(context.request.principal, Scope.RECORDS_READ)
         options = context.options
         allow_options(options, COUNT_OPTIONS, "a count")
         bounds = await self._bounds(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
+        if options.apply is None:
+            self._views.view(context)
         plan = bind_count(binding, options, bounds)
-        self._views.of_page(context, plan.pipeline)
+        if options.apply is not None:
+            self._views.page(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.while_connected)
-        headers = [(b"content-type", b"text/plain;charset=utf-8"), (b"odata-version", b"4.0")]
+        headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
         return Response(200, headers, b"%d" % count)
 
     async def _bounds(self, context: Context) -> Bounds:
@@ -80,38 +81,36 @@ class Collections:
         """A page of the set's records within bounds, or of the result of `$apply` on them."""
         request, settings, options = context.request, self._runtime.settings, context.options
         allow_options(options, COLLECTION_OPTIONS, "a collection")
-        wished = preferences(request.headers)
-        page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
+        preferred = preferences(request.headers)
+        page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
             raise inapplicable("$deltatoken", "the result of $apply")
         computed = self._views.computed(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
         page = bind_page(binding, options, bounds, page_size)
-        rows, expander = self._views.of_page(context, page.plan.pipeline)
+        rows, expander = self._views.page(context, page.plan.pipeline)
         delta = None
         if options.deltatoken is not None:
-            delta = await self._deltas.given(context, options.deltatoken, page)
+            delta = await self._deltas.resume(context, options.deltatoken, page)
             if options.skiptoken is None:
                 return await self._deltas.changes(context, rows, page, delta)
-        elif wished.track_changes:
-            delta = await self._deltas.begin(context, page)
+        elif preferred.track_changes:
+            delta = await self._deltas.start(context, page)
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
         blocks = blocks_of(context.reads.page(page.plan, request.while_connected), expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
-        if wished is not NO_PREFERENCES:
-            applied = wished.applied(page_size=page_size, track_changes=delta is not None)
+        if preferred is not NO_PREFERENCES:
+            applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
-        base_url = self._runtime.base_url
         writer = PageWriter(
             rows,
-            base_url,
             context.company,
             page,
-            f"{base_url}{request.path}",
+            f"{self._runtime.base_url}{request.path}",
             request.query,
             None if delta is None else delta.since,
             "" if delta is None else self._deltas.token(context, page, delta),

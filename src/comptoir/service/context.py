@@ -1,4 +1,4 @@
-"""What the verbs work on: the request with the target of its path, and the runtime."""
+"""The input of the verbs: the request with the target of its path, and the runtime."""
 
 from collections.abc import Awaitable, Callable, Generator
 from functools import lru_cache
@@ -19,7 +19,7 @@ from comptoir.request.expression.parser import ExpressionLimits
 from comptoir.request.headers import INTENT, TOKEN, Access, Format, Headers
 from comptoir.request.options import QueryOptions
 from comptoir.response.records import WHOLE, RecordShape, RecordWriter
-from comptoir.response.response import Header, Response
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.store.store import Reads, Store, WhileConnected
 
 T = TypeVar("T")
@@ -103,9 +103,11 @@ class Runtime:
 
 
 @lru_cache(1_000)
-def record_writer(entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE) -> RecordWriter:
+def record_writer(
+    base_url: str, entity_set: EntitySet, form: Format, shape: RecordShape = WHOLE
+) -> RecordWriter:
     """The writer of a set's records in a format and a shape."""
-    return RecordWriter(entity_set, form, shape)
+    return RecordWriter(base_url, entity_set, form, shape)
 
 
 class Context(msgspec.Struct):
@@ -125,21 +127,21 @@ class Context(msgspec.Struct):
 
     @property
     def address(self) -> RecordAddress:
-        """The key of the record that the path names, or the path on which it is to be found."""
+        """The key of the record that the path names, or the path that leads to it."""
         target = self.target
         if target.key is not None and not target.steps:
             return target.key
         return RecordPath(target, self.company)
 
     def required_company(self) -> Company:
-        """The company; raises `LookupError` if the path has none, which writes and lists need."""
+        """The company of the path; raises `LookupError` if there is none."""
         if self.company is None:
             raise LookupError(f"{self.entity_set.name} without a company")
         return self.company
 
     def headers(self) -> list[Header]:
         """The headers of a response with records."""
-        return [(b"content-type", self.records.media_type), (b"odata-version", b"4.0")]
+        return [(b"content-type", self.records.media_type), ODATA_VERSION]
 
     async def row(self, computed: Computed = ()) -> Row | None:
         """The record that the path names, with the computed values after its properties.
@@ -164,14 +166,14 @@ class Context(msgspec.Struct):
         return address
 
     async def within(self) -> Within | None:
-        """The values that narrow a collection to the records that a path's navigation relates.
+        """The values of the records to which the navigation of the path leads.
 
-        None if it relates no records. Raises `Refusal` (404) as `row` does.
+        None if it leads to no records. Raises `Refusal` (404) as `row` does.
         """
         return await self._committed(RecordPath(self.target, self.company).within())
 
     async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
-        """The result of a lookup in committed data."""
+        """Run a lookup on committed data."""
         try:
             plan = next(lookup)
             while True:
@@ -193,23 +195,7 @@ COUNT_OPTIONS = frozenset(
 )
 """The query options of a count, which depends on `$apply`, `$filter` and `$search` alone."""
 
-COLLECTION_OPTIONS = frozenset(
-    {
-        "$apply",
-        "$compute",
-        "$count",
-        "$deltatoken",
-        "$expand",
-        "$filter",
-        "$format",
-        "$orderby",
-        "$search",
-        "$select",
-        "$skip",
-        "$skiptoken",
-        "$top",
-    }
-)
+COLLECTION_OPTIONS = COUNT_OPTIONS | {"$compute", "$count", "$deltatoken", "$format", "$skiptoken"}
 """The query options of a collection: all that the service supports."""
 
 REFERENCE_OPTIONS = COLLECTION_OPTIONS - {"$apply", "$compute", "$expand", "$select"}

@@ -1,8 +1,8 @@
 """Changes of a collection since a client read it (OData Protocol 4.01, section 11.3).
 
-The change log is the source: it is read in the order of commits, and has no gaps. A response
-reports a record at its last change, and leaves one that changes meanwhile to the next link. So
-each change is reported once, whatever is written at the same time.
+The change log is read in the order of commits, and has no gaps. A response reports a record at its
+last change. A record that changes meanwhile is left to the next link. Thus concurrent writes never
+make a response skip a change or report it twice.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -11,7 +11,6 @@ from time import time_ns
 
 import msgspec
 
-from comptoir.edm.model import EntitySet
 from comptoir.edm.types import Stored
 from comptoir.plan.expressions.nodes import padded
 from comptoir.plan.pages import Page
@@ -36,20 +35,20 @@ class Deltas:
         self._settings = runtime.settings
         self._base_url = runtime.base_url
 
-    async def begin(self, context: Context, page: Page) -> Delta | None:
-        """The delta of a client that reads the collection now, None if it cannot be tracked.
+    async def start(self, context: Context, page: Page) -> Delta | None:
+        """The delta of a client that starts reading now; None if the result cannot be tracked.
 
         The change log of one set does not show when other records change the result.
         """
-        tracked = _is_logged(context.entity_set) and not page.reads_other_records
+        tracked = context.entity_set.tracks_changes and not page.reads_other_records
         if not tracked or not _TRACKED.issuperset(context.options.given):
             return None
         position = await context.reads.position(context.required_company())
         return Delta(position, None, time_ns())
 
-    async def given(self, context: Context, token: str, page: Page) -> Delta:
+    async def resume(self, context: Context, token: str, page: Page) -> Delta:
         """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
-        if not _is_logged(context.entity_set):
+        if not context.entity_set.tracks_changes:
             raise invalid_delta()
         company = context.required_company()
         oldest = time_ns() - int(self._settings.delta_seconds * 1e9)
@@ -80,7 +79,7 @@ class Deltas:
             request.while_connected,
         )
         entries = [each async for each in self._entries(context, page.plan, changes[:limit])]
-        writer = ChangesWriter(rows, self._base_url, context.company, context.records)
+        writer = ChangesWriter(rows, context.company, context.records)
         body = [writer.head(None), *_written(writer, entries)]
         if len(changes) > limit:
             rest = Delta(changes[limit - 1].number, until, delta.issued)
@@ -103,16 +102,16 @@ class Deltas:
         last = {key_type.from_text(each.record): each for each in changes}
         if not last:
             return
-        found = await self._found(context, plan, list(last))
-        lost = [key for key in last if key not in found]
+        found = await self._read(context, plan, list(last))
+        missing = [key for key in last if key not in found]
         everything = PagePlan(
             all_records(context.entity_set),
             msgspec.structs.replace(plan.bounds, within=()),
             plan.limit,
         )
-        elsewhere = await self._found(context, everything, lost)
+        outside = await self._read(context, everything, missing)
         for key, change in sorted(last.items(), key=lambda item: item[1].number):
-            row = found.get(key) or elsewhere.get(key)
+            row = found.get(key) or outside.get(key)
             if row is None:
                 # a later delta reports a record that was deleted after this change
                 if change.verb == DELETE:
@@ -120,21 +119,16 @@ class Deltas:
             elif row[0] == change.number:
                 yield row if key in found else Removed(key, "changed")
 
-    async def _found(
+    async def _read(
         self, context: Context, plan: PagePlan, keys: Sequence[Stored]
     ) -> dict[Stored, Row]:
-        """The records with these keys that a plan finds."""
+        """The records of a plan with these keys, by key."""
         if not keys:
             return {}
         bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))
         wanted = PagePlan(plan.pipeline, bounds, len(keys), plan.values)
         slices = context.reads.page(wanted, context.request.while_connected)
         return {context.records.key(row): row async for rows in slices for row in rows}
-
-
-def _is_logged(entity_set: EntitySet) -> bool:
-    """Whether the change log of a company has all changes of a set."""
-    return entity_set.per_company and entity_set.view is None
 
 
 def _query(page: Page) -> tuple[str, ...]:

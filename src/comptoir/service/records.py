@@ -1,57 +1,51 @@
 """Reading one record, or a part of it."""
 
-from comptoir.auth import Scope, require
 from comptoir.edm.types import NO_GUID
 from comptoir.plan.pages import computed_now
 from comptoir.plan.read import Bounds, Computed, Row
 from comptoir.request.headers import entity_tags, names_protocol
 from comptoir.request.options import NO_OPTIONS
-from comptoir.response.records import property_body, reference_body
-from comptoir.response.response import Header, Response
+from comptoir.response.records import entity_tag, opaque_tag
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.collections import Collections
 from comptoir.service.context import FORMAT_OPTIONS, RECORD_OPTIONS, Context, Runtime, allow_options
 from comptoir.service.views import Views
-
-_VERSION: Header = (b"odata-version", b"4.0")
 
 
 class Records:
     """The verbs that read a record."""
 
     def __init__(self, runtime: Runtime, collections: Collections) -> None:
-        self._base_url = runtime.base_url
         self._collections = collections
         self._views = Views(runtime)
 
     async def read(self, context: Context) -> Response:
-        """The record, or 304 if the client has it already."""
-        require(context.request.principal, Scope.RECORDS_READ)
+        """The record; 304 if the client has its current version."""
         if context.options is not NO_OPTIONS:
             return await self._viewed(context)
         found = await _found(context)
         if isinstance(found, Response):
             return found
-        body = context.records.record(self._base_url, context.company, found)
+        body = context.records.record(context.company, found)
         return _response(context, found, context.headers(), body)
 
     async def _viewed(self, context: Context) -> Response:
         """The record with `$select`, `$compute` and `$expand`."""
         allow_options(context.options, RECORD_OPTIONS, context.target.resource)
         computed = computed_now(self._views.computed(context))
-        view = self._views.of(context, computed)
+        view = self._views.view(context, computed)
         found = await _found(context, computed)
         if isinstance(found, Response):
             return found
         extras = () if view.expander is None else (await view.expander.extras([found]))[0]
-        body = view.records.record(self._base_url, context.company, found, extras)
+        body = view.records.record(context.company, found, extras)
         return _response(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Response:
-        """Operation 9 at a key: the collection, narrowed to the record unless the key is zero."""
+        """The collection, narrowed to the record unless the key is all zeros (operation 9)."""
         # some libraries that do not name the protocol use OData's form, a key with its name
         if names_protocol(context.request.headers) or context.target.named:
             return await self.read(context)
-        require(context.request.principal, Scope.RECORDS_READ)
         if context.target.key == NO_GUID:
             return await self._collections.page(context, Bounds(context.company))
         row = await context.row()
@@ -60,13 +54,12 @@ class Records:
 
     async def reference(self, context: Context) -> Response:
         """The address of the record (OData JSON Format 4.01, section 14)."""
-        require(context.request.principal, Scope.RECORDS_READ)
         allow_options(context.options, FORMAT_OPTIONS, context.target.resource)
         row = await context.row()
         if row is None:
             return _nothing()
-        link = context.records.link(self._base_url, context.company, row)
-        return Response(200, context.headers(), reference_body(self._base_url, link))
+        body = context.records.reference(context.company, row)
+        return Response(200, context.headers(), body)
 
     async def property(self, context: Context) -> Response:
         """One property of the record (OData JSON Format 4.01, section 11)."""
@@ -77,7 +70,6 @@ class Records:
         return await self._property(context, raw=True)
 
     async def _property(self, context: Context, *, raw: bool) -> Response:
-        require(context.request.principal, Scope.RECORDS_READ)
         resource, declared = context.target.resource, context.target.property
         allow_options(context.options, frozenset() if raw else FORMAT_OPTIONS, resource)
         found = await _found(context)
@@ -85,30 +77,29 @@ class Records:
             return found
         if declared is None:
             raise LookupError(f"{resource} without a property")
-        stored = found[context.entity_set.type.column_of[declared.name]]
         if raw:
-            headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), _VERSION]
+            stored = found[context.entity_set.type.column_of[declared.name]]
+            headers: list[Header] = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
             return _response(context, found, headers, declared.type.to_text(stored).encode())
-        link = context.records.link(self._base_url, context.company, found)
-        body = property_body(self._base_url, link, declared, stored, context.records.form)
+        body = context.records.property(context.company, found, declared)
         return _response(context, found, context.headers(), body)
 
 
 async def _found(context: Context, computed: Computed = ()) -> Row | Response:
-    """The record; or the response if there is none, or if the client has it already."""
+    """The record, or the response without it: 204 if there is none, 304 if the client has it."""
     known = entity_tags(context.request.headers, b"if-none-match")
     row = await context.row(computed)
     if row is None:
         return _nothing()
-    if known is not None and known.hold(context.records.opaque(context.company, row)):
-        headers: list[Header] = [_VERSION, _etag(context, row)]
+    if known is not None and known.hold(opaque_tag(context.company, row[0])):
+        headers: list[Header] = [ODATA_VERSION, _etag(context, row)]
         return Response(304, headers, is_revalidated=_is_covered(context))
     return row
 
 
 def _nothing() -> Response:
     """The response if navigation leads to no record (OData Protocol 4.01, section 11.2.8)."""
-    return Response(204, [_VERSION])
+    return Response(204, [ODATA_VERSION])
 
 
 def _response(context: Context, row: Row, headers: list[Header], body: bytes) -> Response:
@@ -117,9 +108,9 @@ def _response(context: Context, row: Row, headers: list[Header], body: bytes) ->
 
 
 def _is_covered(context: Context) -> bool:
-    """Whether the response changes only with the record's tag: expanded and computed values may."""
+    """Whether the ETag covers the response; it does not cover computed and related values."""
     return not context.request.query and context.entity_set.view is None
 
 
 def _etag(context: Context, row: Row) -> Header:
-    return (b"etag", context.records.tag(context.company, row).encode())
+    return (b"etag", entity_tag(context.company, row[0]).encode())

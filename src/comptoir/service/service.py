@@ -1,10 +1,10 @@
-"""From a request to the verb that answers it."""
+"""The dispatch of requests to the verbs."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from comptoir.auth import Principal
+from comptoir.auth import Principal, Scope, require
 from comptoir.config import Settings
 from comptoir.edm.model import Company, Model
 from comptoir.errors import COMPANY_NOT_FOUND, Refusal
@@ -25,6 +25,10 @@ from comptoir.store.store import Renewed, Store
 
 _WITHOUT_METADATA_LEVEL = frozenset({Resource.COUNT, Resource.VALUE, Resource.METADATA})
 """Plain text and `$metadata`, whose format does not depend on a metadata level in `Accept`."""
+
+
+_WITHOUT_SCOPE = frozenset({Resource.SERVICE, Resource.METADATA})
+"""The descriptions of the service, which every valid token may read."""
 
 
 class Service:
@@ -81,6 +85,7 @@ class Service:
         return context, await self._writes.plan(context)
 
     async def _located(self, request: Request) -> tuple[Context, Verb]:
+        """The context and the verb of a request, after all checks that no verb repeats."""
         segments: Sequence[Segment] = parse_path(request.path)
         options = None
         if "@" in request.path or "%40" in request.path:
@@ -104,16 +109,19 @@ class Service:
         form = DEFAULT
         if target.resource not in _WITHOUT_METADATA_LEVEL:
             form = response_format(request.headers, options.format)
-        writer = record_writer(target.entity_set, form)
+        writer = record_writer(self._runtime.base_url, target.entity_set, form)
         if not target.entity_set.per_company and not target.steps:
             company = None
         reads = self._runtime.reads(request.method, access, company)
+        if target.resource not in _WITHOUT_SCOPE:
+            reads_only = request.method in READ_METHODS
+            require(request.principal, Scope.RECORDS_READ if reads_only else Scope.RECORDS_WRITE)
         return Context(request, target, company, options, writer, reads), verb
 
     def _without_aliases(
         self, segments: Sequence[Segment], options: QueryOptions
     ) -> Sequence[Segment]:
-        """The segments, with values in place of the parameter aliases in their keys."""
+        """The segments, with parameter aliases in keys replaced by their values."""
         aliases = parse_aliases(options.aliases, self._runtime.limits)
         return [
             msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))

@@ -21,30 +21,36 @@ from comptoir.plan.fields import (
 from comptoir.plan.read import Bounds, Column, Computed, CountPlan, Pipeline, RelatedPlan, Row
 from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
-from comptoir.request.headers import Format
 from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
-from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
+from comptoir.response.records import (
+    ComputedField,
+    Extra,
+    Extras,
+    Nested,
+    RecordShape,
+    RecordWriter,
+)
 from comptoir.response.response import Pieces
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.store.event_loop import Slices
 from comptoir.store.store import Reads
 
 BLOCK = 100
-"""Records that are expanded at once."""
+"""The number of records that are expanded at once."""
 
 ROWS = 20_000
 """The most related records that one statement fetches; links lead to the rest."""
 
 BYTES = 4_000_000
-"""The size at which the lists of one company end, together; links lead to the rest."""
+"""Bytes of the lists of one company together; links lead to the rest."""
 
 PIECE = 25
-"""Records with related ones that are encoded before the task yields to the event loop."""
+"""Expanded records that are encoded before the task yields to the event loop."""
 
 
 class View(msgspec.Struct):
-    """The writer of records, and the expander of the records within them, if there are any."""
+    """The writer of records, and the expander of the records within them, if any."""
 
     records: RecordWriter
     expander: "Expander | None" = None
@@ -69,7 +75,7 @@ class Views:
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         return bind_compute(binding, options.compute)
 
-    def of(self, context: Context, columns: Sequence[Column] = ()) -> View:
+    def view(self, context: Context, columns: Sequence[Column] = ()) -> View:
         """The view of records whose rows have these columns after the properties.
 
         Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
@@ -85,20 +91,20 @@ class Views:
             names = bind_select(entity_set.type, options.select, known, contained)
         related, contents = self._expansions(context)
         shape = _shape(entity_set, names, (*related, *contents), columns)
-        records = record_writer(entity_set, form, shape)
+        records = record_writer(self._runtime.base_url, entity_set, form, shape)
         if related:
             return View(records, RelatedExpander(self._runtime, context, records, related))
         if contents:
             return View(records, CompanyExpander(self._runtime, context, records, contents))
         return View(records)
 
-    def of_page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
+    def page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
         """The writer of the rows of a pipeline, and the expander of their related records.
 
         Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
         """
         if not pipeline.is_aggregated:
-            view = self.of(context, pipeline.columns)
+            view = self.view(context, pipeline.columns)
             return view.records, view.expander
         options = context.options
         if options.expand is not None:
@@ -111,7 +117,8 @@ class Views:
         if options.select is not None:
             names = bind_result_select(pipeline.columns, options.select)
         form = context.records.form
-        return ResultWriter(context.entity_set, form, pipeline.columns, names), None
+        base_url = self._runtime.base_url
+        return ResultWriter(base_url, context.entity_set, form, pipeline.columns, names), None
 
     def _expansions(
         self, context: Context
@@ -146,7 +153,6 @@ class RelatedExpander:
         expansions: Sequence[RelatedExpansion],
     ) -> None:
         self._settings = runtime.settings
-        self._base_url = runtime.base_url
         self._context = context
         self._records = records
         self._expansions = expansions
@@ -173,7 +179,7 @@ class RelatedExpander:
     ) -> list[Extras]:
         """The fields that one expansion adds to each record."""
         own = records.entity_set.type.column_of[expansion.navigation.on[0]]
-        # a blank value relates to nothing
+        # an empty value relates no records
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.result == "count"):
@@ -183,7 +189,7 @@ class RelatedExpander:
             )
         related: Mapping[Stored, _Related] = {}
         if values and nested.result != "count":
-            related = await self._related(records.form, expansion, nested, values)
+            related = await self._related(records, expansion, nested, values)
         fields: list[Extras] = []
         for row in rows:
             extra: list[Extra] = []
@@ -200,7 +206,11 @@ class RelatedExpander:
         return fields
 
     async def _related(
-        self, form: Format, expansion: RelatedExpansion, nested: Nested, values: tuple[Stored, ...]
+        self,
+        records: RecordWriter,
+        expansion: RelatedExpansion,
+        nested: Nested,
+        values: tuple[Stored, ...],
     ) -> Mapping[Stored, "_Related"]:
         """The related records of each value, ready to be encoded."""
         most = max(1, min(ROWS // len(values), self._settings.page_size))
@@ -214,12 +224,12 @@ class RelatedExpander:
         joined = nested.entity_set.type.column_of[expansion.navigation.on[1]]
         groups = {value: list(group) for value, group in groupby(rows, key=itemgetter(joined))}
         shown = [row for group in groups.values() for row in group[:wanted]]
-        writer = record_writer(nested.entity_set, form, nested.shape)
+        writer = record_writer(records.base_url, nested.entity_set, records.form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
-        built = iter(writer.built(self._base_url, self._context.company, shown, extras))
+        structs = iter(writer.structs(self._context.company, shown, extras))
         return {
             value: _Related(
-                list(islice(built, min(len(group), wanted))),
+                list(islice(structs, min(len(group), wanted))),
                 group[wanted - 1] if len(group) > wanted else None,
             )
             for value, group in groups.items()
@@ -235,7 +245,7 @@ class RelatedExpander:
         value = row[records.entity_set.type.column_of[own]]
         within = ((other, value), *expansion.navigation.only.items())
         token = expansion.page.token_after(found.last, len(found.records), within)
-        address = records.link(self._base_url, self._context.company, row)
+        address = records.link(self._context.company, row)
         query = continued(query_string(expansion.options), ("$skiptoken", token))
         return f"{address}/{expansion.segments}?{query}"
 
@@ -315,14 +325,14 @@ class CompanyExpander:
         self, context: Context, expansion: Expansion, nested: Nested, room: int
     ) -> tuple[str | None, bytes]:
         """The link to the next page of a company's records, and this page as a JSON array."""
-        records = record_writer(nested.entity_set, self._records.form, nested.shape)
+        base_url, page = self._runtime.base_url, expansion.page
+        records = record_writer(base_url, nested.entity_set, self._records.form, nested.shape)
         expander = None
         if expansion.inner:
             expander = RelatedExpander(self._runtime, context, records, expansion.inner)
-        base_url, page = self._runtime.base_url, expansion.page
         address = f"{base_url}/companies({context.required_company().id})/{expansion.segments}"
         query = query_string(expansion.options)
-        writer = PageWriter(records, base_url, context.company, page, address, query)
+        writer = PageWriter(records, context.company, page, address, query)
         blocks = blocks_of(context.reads.page(page.plan, context.request.while_connected), expander)
         written: list[bytes] = []
         size = 0
@@ -334,7 +344,7 @@ class CompanyExpander:
                 async for piece in pieces_of(writer, expander, rows):
                     size += len(piece)
                     written.append(piece)
-        self._read += writer.passed
+        self._read += writer.row_count
         return writer.next_link, b"".join((b"[", *written, b"]"))
 
 
@@ -360,7 +370,7 @@ async def _regrouped(slices: Slices, size: int) -> Slices:
 
 async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequence[Row]) -> Pieces:
     """The next rows of a page as bytes, in pieces of a length that suits the event loop."""
-    shown = writer.shown(rows)
+    shown = writer.visible(rows)
     if expander is None:
         yield writer.slice(shown)
     else:
@@ -369,7 +379,7 @@ async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequenc
             end = start + PIECE
             yield writer.slice(shown[start:end], extras[start:end])
             await asyncio.sleep(0)
-    writer.pass_over(rows)
+    writer.advance(rows)
 
 
 def _shape(
@@ -381,12 +391,12 @@ def _shape(
     shown = None
     if names is not None:
         shown = tuple([name for name in entity_set.type.by_name if name in names])
-    derived = [
-        Derived(each.name, index, each.type)
+    computed_fields = [
+        ComputedField(each.name, index, each.type)
         for index, each in enumerate(columns)
         if names is None or each.name in names
     ]
-    return RecordShape(shown, tuple(derived), tuple([_nested(each) for each in expansions]))
+    return RecordShape(shown, tuple(computed_fields), tuple([_nested(each) for each in expansions]))
 
 
 def _nested(expansion: Expansion) -> Nested:

@@ -6,7 +6,6 @@ from email.utils import format_datetime
 from hashlib import sha256
 from uuid import UUID, uuid5
 
-from comptoir.auth import Scope, require
 from comptoir.edm.times import instant
 from comptoir.errors import (
     BAD_REQUEST,
@@ -34,8 +33,8 @@ from comptoir.request.repeatability import (
     rejected,
     repeatability,
 )
-from comptoir.response.records import opaque_tag
-from comptoir.response.response import Header, Response
+from comptoir.response.records import entity_tag, opaque_tag
+from comptoir.response.response import ODATA_VERSION, Header, Response
 from comptoir.service.context import RECORD_OPTIONS, Context, Request, Runtime, allow_options
 from comptoir.service.views import Views
 from comptoir.store.store import Store
@@ -52,7 +51,6 @@ _DIGESTED = (b"if-match", b"if-none-match")
 
 _TOKEN = TOKEN.lower().encode()
 _ACCEPTED: Header = (RESULT.lower().encode(), b"accepted")
-_VERSION: Header = (b"odata-version", b"4.0")
 
 
 class Writes:
@@ -61,7 +59,6 @@ class Writes:
     def __init__(self, runtime: Runtime) -> None:
         self._store = runtime.store
         self._views = Views(runtime)
-        self._base_url = runtime.base_url
         self._window = timedelta(seconds=runtime.settings.repeatability_seconds)
         self._planners: Mapping[str, Callable[[Context], Awaitable[WritePlan]]] = {
             "POST": self._create,
@@ -80,7 +77,6 @@ class Writes:
 
         `$select` applies to the record in the response (OData Protocol 4.01, section 11.4).
         """
-        require(context.request.principal, Scope.RECORDS_WRITE)
         options, method = context.options, context.request.method
         if options is not NO_OPTIONS:
             allowed = frozenset[str]() if method == "DELETE" else RECORD_OPTIONS
@@ -91,7 +87,7 @@ class Writes:
                     remedy="Read the record with $expand afterwards.",
                 )
             allow_options(options, allowed, _NAMES[method])
-            context.records = self._views.of(context).records
+            context.records = self._views.view(context).records
         return await self._planners[method](context)
 
     def response(self, context: Context, plan: WritePlan, written: Written) -> Response:
@@ -103,25 +99,25 @@ class Writes:
         token = (_TOKEN, opaque_tag(written.company, written.number).encode())
         extra = [token] if plan.repeat is None else [token, _ACCEPTED]
         if isinstance(plan, DeletePlan):
-            return Response(204, [_VERSION, *extra])
+            return Response(204, [ODATA_VERSION, *extra])
         records, company, row = context.records, written.company, written.row
         sent = preferences(context.request.headers)
         minimal = sent.returns == MINIMAL
-        headers = [_VERSION] if minimal else context.headers()
-        headers.append((b"etag", records.tag(company, row).encode()))
+        headers = [ODATA_VERSION] if minimal else context.headers()
+        headers.append((b"etag", entity_tag(company, row[0]).encode()))
         headers += extra
         if sent.returns is not None:
             headers.append((b"preference-applied", sent.applied(returns=True)))
         creates = isinstance(plan, CreatePlan)
         if creates or minimal or plan.key is None:
-            link = records.link(self._base_url, company, row).encode()
+            link = records.link(company, row).encode()
             if creates:
                 headers.append((b"location", link))
             if minimal or plan.key is None:
                 headers.append((b"odata-entityid", link))
         if minimal:
             return Response(204, headers)
-        body = records.record(self._base_url, company, row)
+        body = records.record(company, row)
         return Response(201 if creates else 200, headers, body)
 
     async def _create(self, context: Context) -> WritePlan:
@@ -315,7 +311,7 @@ class AtomicGroup:
         self._planned.append((context, plan))
         if plan.key is None:
             return None
-        return context.records.link_to("", plan.company, plan.key)
+        return context.records.path(plan.company, plan.key)
 
     def _check_repeat(self, repeat: Repeat | None) -> None:
         """Raise `Refusal` (400) unless the whole group can be repeated."""

@@ -1,4 +1,7 @@
-"""Statements that read, write and drop the rows of a company unchanged, to copy or delete it."""
+"""Statements that read, write and drop the rows of a company unchanged, to copy or delete it.
+
+Each docstring ends with the values to bind, in order.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,16 +9,15 @@ from functools import cached_property
 
 from sqlalchemy import BindParameter, Column, Table, bindparam, delete, func, select, tuple_, update
 from sqlalchemy.engine import Dialect as Compiler
-from sqlalchemy.sql import ClauseElement
 
-from comptoir.edm.model import EntitySet, Model, UniqueRule
+from comptoir.edm.model import Model, UniqueRule
 from comptoir.sql.prepared import BLANK, Prepared, constant, named, prepare, prepare_insert, whole
-from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.sql.tables import COMPANY, COMPANY_ID, Tables, of_company
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A unique rule, whose values another row may have; `columns` are theirs in a row."""
+    """A unique rule that a row to write may violate; `columns` are those of its values."""
 
     columns: tuple[int, ...]
 
@@ -23,192 +25,138 @@ class Conflict:
     """Drop the other row: company, values."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class TableStatements:
-    """The statements over a table. A row has its columns in order, without the company.
+    """The statements over a table. A row has its columns in order, without the company."""
 
-    `key` are the columns of the key in a row. Each docstring ends with the values to bind.
-    """
+    def __init__(self, table: Table, compiler: Compiler, rules: Sequence[UniqueRule] = ()) -> None:
+        self._table = table
+        self._compiler = compiler
+        self._rules = rules
+        self._company = of_company(table)
+        self._names = [column.name for column in _others(table)]
+        self._key = [each for each in table.primary_key.columns if each.name != COMPANY_ID]
+        self._key_names = [f"key_{column.name}" for column in self._key]
+        self.key = tuple([self._names.index(column.name) for column in self._key])
+        """The columns of the key in a row."""
 
-    key: tuple[int, ...]
+        self._all = select(*_others(table)).where(self._company).order_by(*self._key)
 
-    rows: Prepared
-    """All rows in the order of their keys: company."""
+    @cached_property
+    def rows(self) -> Prepared:
+        """All rows in the order of their keys: company."""
+        return prepare(self._all, self._compiler, (COMPANY,))
 
-    rest: Prepared
-    """The rows after a key: company, key."""
+    @cached_property
+    def rest(self) -> Prepared:
+        """The rows after a key: company, key."""
+        after = tuple_(*self._key) > tuple_(*map(_key_parameter, self._key))
+        return prepare(self._all.where(after), self._compiler, (COMPANY, *self._key_names))
 
-    last: Prepared
-    """The highest key: company."""
+    @cached_property
+    def first(self) -> Prepared:
+        """The keys of the first rows, and the texts of documents: company, limit."""
+        texts = [self._table.c.folded] if "folded" in self._names else []
+        rows = select(*self._key, *texts).where(self._company).order_by(*self._key)
+        limited = rows.limit(whole("limit")).offset(constant(0))
+        return prepare(limited, self._compiler, (COMPANY, "limit"))
 
-    count: Prepared
-    """The number of rows: company."""
+    @cached_property
+    def last(self) -> Prepared:
+        """The highest key: company."""
+        descending = [column.desc() for column in self._key]
+        keys = select(*self._key).where(self._company).order_by(*descending)
+        return prepare(keys.limit(constant(1)).offset(constant(0)), self._compiler, (COMPANY,))
 
-    add: Prepared
-    """Add a row: company, row."""
+    @cached_property
+    def count(self) -> Prepared:
+        """The number of rows: company."""
+        rows = select(func.count()).select_from(self._table).where(self._company)
+        return prepare(rows, self._compiler, (COMPANY,))
 
-    drop: Prepared
-    """Drop a row: company, key."""
+    @cached_property
+    def add(self) -> Prepared:
+        """Add a row: company, row."""
+        return prepare_insert(self._table, [COMPANY_ID, *self._names], self._compiler)
 
-    conflicts: tuple[Conflict, ...]
+    @cached_property
+    def drop(self) -> Prepared:
+        """Drop a row: company, key."""
+        is_key = [column == _key_parameter(column) for column in self._key]
+        statement = delete(self._table).where(self._company, *is_key)
+        return prepare(statement, self._compiler, (COMPANY, *self._key_names))
 
+    @cached_property
+    def conflicts(self) -> Sequence[Conflict]:
+        """The unique rules, each with the statement that drops another row with its values."""
+        return [self._conflict(rule) for rule in self._rules]
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """The statements that drop a company's rows of a table, some at a time."""
-
-    first: Prepared
-    """The keys of the first rows, and the texts of documents: company, limit."""
-
-    count: Prepared
-    """The number of rows: company."""
-
-    drop: Prepared
-    """Drop a row: company, key."""
+    def _conflict(self, rule: UniqueRule) -> Conflict:
+        columns = [self._table.c[name] for name in rule.properties]
+        values = {f"is_{column.name}": column for column in columns}
+        same = [column == named(name) for name, column in values.items()]
+        statement = delete(self._table).where(self._company, *same)
+        if rule.blank_is_free:
+            # the rule's index is partial, and serves only statements with this condition
+            statement = statement.where(columns[0] != BLANK)
+        drop = prepare(statement, self._compiler, (COMPANY, *values))
+        return Conflict(tuple([self._names.index(column.name) for column in columns]), drop)
 
 
 class CompanyRowStatements:
-    """Each statement's docstring ends with the values to bind, in order."""
+    """The statements over a company's own row, the progress of copies, and all other tables."""
 
     def __init__(self, model: Model, tables: Tables, compiler: Compiler) -> None:
-        self._model = model
-        self._tables = tables
-        self._compiler = compiler
         companies, copies = tables.companies, tables.copies
-        own = companies.c[COMPANY_ID] == named("id")
-        self.company = self._prepare(select(*_others(companies)).where(own), "id")
+        own, of_copy = of_company(companies), of_company(copies)
+        self.company = prepare(select(*_others(companies)).where(own), compiler, (COMPANY,))
         """A company's own row: id."""
 
-        self.origin = self._prepare(
-            select(companies.c.incarnation, companies.c.change_number).where(own), "id"
-        )
+        origin = select(companies.c.incarnation, companies.c.change_number).where(own)
+        self.origin = prepare(origin, compiler, (COMPANY,))
         """A company's incarnation, and the number of its last change: id."""
 
-        self.add_company = self._add(companies)
+        self.add_company = TableStatements(companies, compiler).add
         """Add a company: id, row."""
 
-        self.drop_company = self._prepare(delete(companies).where(own), "id")
+        self.drop_company = prepare(delete(companies).where(own), compiler, (COMPANY,))
         """Drop a company's own row: id."""
 
-        of_company = copies.c[COMPANY_ID] == named("company")
-        mark = select(*_others(copies)).where(of_company)
-        self.mark = self._prepare(mark, "company")
+        progress = select(*_others(copies)).where(of_copy)
+        self.progress = prepare(progress, compiler, (COMPANY,))
         """The progress of a copy, as a row of `copies`: company."""
 
-        self.lock_mark = self._prepare(mark.with_for_update(), "company")
-        """The same, and lock the row: company."""
+        self.lock_progress = prepare(progress.with_for_update(), compiler, (COMPANY,))
+        """The progress of a copy; locks its row: company."""
 
-        self.add_mark = self._add(copies)
-        """Begin a copy: company, mark."""
+        self.add_progress = TableStatements(copies, compiler).add
+        """Begin a copy: company, progress."""
 
-        moved = {column.name: named(f"set_{column.name}") for column in _others(copies)}
-        self.move_mark = self._prepare(
-            update(copies).where(of_company).values(moved),
-            "company",
-            *(f"set_{name}" for name in moved),
-        )
-        """Store the progress of a copy: company, mark."""
+        moved = {column: named(f"set_{column.name}") for column in _others(copies)}
+        names = [COMPANY, *(f"set_{column.name}" for column in moved)]
+        self.move_progress = prepare(update(copies).where(of_copy).values(moved), compiler, names)
+        """Store the progress of a copy: company, progress."""
 
-        self.drop_mark = self._prepare(delete(copies).where(of_company), "company")
+        self.drop_progress = prepare(delete(copies).where(of_copy), compiler, (COMPANY,))
         """End a copy: company."""
 
-    @cached_property
-    def tables(self) -> Mapping[str, TableStatements]:
-        """The tables with a company's rows, except its own row and the text index."""
-        tables = self._tables
-        apart = (tables.companies, tables.copies, tables.search_marks, tables.search_documents)
-        stored = {each.name: each for each in self._model.stored}
-        return {
-            name: self._table(table, stored.get(name))
-            for name, table in tables.metadata.tables.items()
-            if table not in apart
-        }
-
-    @cached_property
-    def removals(self) -> Mapping[str, Removal]:
-        """All tables with a company's rows, except its own row, in the order of their removal."""
-        tables = self._tables
-        # a set's mark goes after its documents: without the mark, their numbers are reused
-        index = (tables.search_documents, tables.search_marks)
-        apart = (tables.companies, tables.copies, *index)
+        stored = {each.name: each.type.unique for each in model.stored}
+        # the index's progress goes after the documents: without it, their numbers are reused
+        index = [tables.search_documents, tables.search_marks]
+        apart = (companies, copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]
-        return {each.name: self._removal(each) for each in (*index, *others)}
+        self.removals: Mapping[str, TableStatements] = {
+            each.name: TableStatements(each, compiler, stored.get(each.name, ()))
+            for each in (*index, *others)
+        }
+        """All tables with a company's rows, except its own row, in the order of their removal."""
 
-    def _removal(self, table: Table) -> Removal:
-        key = _key(table)
-        documents = self._tables.search_documents
-        texts = [documents.c.folded] if table is documents else []
-        first = (
-            select(*key, *texts)
-            .where(table.c[COMPANY_ID] == named("company"))
-            .order_by(*key)
-            .limit(whole("limit"))
-            .offset(constant(0))
-        )
-        return Removal(
-            self._prepare(first, "company", "limit"), self._count(table), self._drop(table)
-        )
-
-    def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
-        return prepare(statement, self._compiler, names)
-
-    def _count(self, table: Table) -> Prepared:
-        company = table.c[COMPANY_ID] == named("company")
-        return self._prepare(select(func.count()).select_from(table).where(company), "company")
-
-    def _drop(self, table: Table) -> Prepared:
-        key = _key(table)
-        is_key = [column == _key_parameter(column) for column in key]
-        statement = delete(table).where(table.c[COMPANY_ID] == named("company"), *is_key)
-        return self._prepare(statement, "company", *(f"key_{each.name}" for each in key))
-
-    def _add(self, table: Table) -> Prepared:
-        names = [COMPANY_ID, *(column.name for column in _others(table))]
-        return prepare_insert(table, names, self._compiler)
-
-    def _table(self, table: Table, entity_set: EntitySet | None) -> TableStatements:
-        columns = _others(table)
-        names = [column.name for column in columns]
-        key = _key(table)
-        company = table.c[COMPANY_ID] == named("company")
-        key_values = [_key_parameter(each) for each in key]
-        key_names = [f"key_{each.name}" for each in key]
-        rows = select(*columns).where(company).order_by(*key)
-        last = select(*key).where(company).order_by(*(each.desc() for each in key))
-        rules = entity_set.type.unique if entity_set is not None else ()
-        return TableStatements(
-            tuple(names.index(each.name) for each in key),
-            self._prepare(rows, "company"),
-            self._prepare(rows.where(tuple_(*key) > tuple_(*key_values)), "company", *key_names),
-            self._prepare(last.limit(constant(1)).offset(constant(0)), "company"),
-            self._count(table),
-            self._add(table),
-            self._drop(table),
-            tuple(self._conflict(table, names, rule) for rule in rules),
-        )
-
-    def _conflict(self, table: Table, names: Sequence[str], rule: UniqueRule) -> Conflict:
-        values = [table.c[name] for name in rule.properties]
-        statement = delete(table).where(
-            table.c[COMPANY_ID] == named("company"),
-            *(column == named(f"is_{column.name}") for column in values),
-        )
-        if rule.blank_is_free:
-            # the rule's index is partial, and serves only statements with this condition
-            statement = statement.where(values[0] != BLANK)
-        columns = tuple(names.index(column.name) for column in values)
-        drop = self._prepare(statement, "company", *(f"is_{column.name}" for column in values))
-        return Conflict(columns, drop)
+        self.tables = {each.name: self.removals[each.name] for each in others}
+        """The tables with a company's rows, except its own row and the text index."""
 
 
 def _others(table: Table) -> list[Column[str | int]]:
     """The columns of a table without the company."""
     return [column for column in table.columns if column.name != COMPANY_ID]
-
-
-def _key(table: Table) -> list[Column[str | int]]:
-    """The columns of a table's key without the company."""
-    return [column for column in table.primary_key.columns if column.name != COMPANY_ID]
 
 
 def _key_parameter(column: Column[str | int]) -> BindParameter[str | int]:

@@ -52,9 +52,9 @@ from comptoir.plan.expressions.nodes import (
 )
 from comptoir.plan.functions import FunctionName
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.prepared import BLANK, constant, constant_text, named, slot_of
+from comptoir.sql.prepared import BLANK, constant, constant_text, slot_of
 from comptoir.sql.select_scope import Name, SelectScope, SqlValue
-from comptoir.sql.tables import COMPANY_ID, Tables
+from comptoir.sql.tables import COMPANY_ID, Tables, of_company
 from comptoir.sql.text_index import matches
 
 DEPTH = 50
@@ -78,9 +78,6 @@ _OPEN_SYMBOLS: dict[type, int] = {
 
 GROUP = 100
 """The most operands of a chain of `and` or `or` in a row."""
-
-COMPANY = "company"
-"""The name of the bind parameter for the company's id."""
 
 _NULL: SqlValue = literal_column("NULL")
 
@@ -174,7 +171,7 @@ class Expressions:
             own, theirs = step.navigation.on
             key = inner.column(step.base, own)
             inner.conditions += [
-                other.c[COMPANY_ID] == named(COMPANY),
+                of_company(other),
                 columns[step.number, theirs] == key,
                 columns[step.number, theirs] != BLANK,
                 *(
@@ -193,7 +190,7 @@ class Expressions:
         other = carrier.table.alias()
         columns = {name: other.c[column.name] for name, column in carrier.columns.items()}
         conditions = [
-            other.c[COMPANY_ID] == named(COMPANY),
+            of_company(other),
             columns[pairs.carrier_reference] == scope.column(0, pairs.reference),
             columns[pairs.carrier_name] == self.slot(node.name),
         ]

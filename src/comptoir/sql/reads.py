@@ -43,7 +43,7 @@ from comptoir.plan.read import (
     RelatedPlan,
 )
 from comptoir.sql.dialects import Dialect
-from comptoir.sql.expressions import COMPANY, Expressions
+from comptoir.sql.expressions import Expressions
 from comptoir.sql.prepared import (
     BLANK,
     Prepared,
@@ -56,7 +56,7 @@ from comptoir.sql.prepared import (
     whole,
 )
 from comptoir.sql.select_scope import Name, SelectScope, SqlValue
-from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+from comptoir.sql.tables import COMPANY, VERSION, Tables, of_company
 
 FEW_CTES = 10
 """The most common table expressions of a statement that runs in the event loop."""
@@ -203,7 +203,7 @@ class ReadStatements:
             # the tag of a company has the company's own incarnation, which the path does not name
             version = table.c.incarnation + literal_column("'.'") + cast(version, Text)
         columns[_VERSION] = version
-        company = [table.c[COMPANY_ID] == named(COMPANY)] if entity_set.per_company else []
+        company = [of_company(table)] if entity_set.per_company else []
         return SelectScope([table], columns, company)
 
     def _bounded(self, entity_set: EntitySet, bounds: BoundsShape) -> SelectScope:

@@ -1,86 +1,119 @@
 """Statements over the service's own tables: companies, the change log, loads and repeats."""
 
-from sqlalchemy import Table, delete, func, insert, select, tuple_, update
+from collections.abc import Mapping
+
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    Select,
+    Table,
+    Update,
+    delete,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
 from comptoir.sql.prepared import Prepared, constant, named, prepare, prepare_insert, whole
-from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+from comptoir.sql.tables import COMPANY, COMPANY_ID, VERSION, Tables, of_company
 
 
 class ServiceStatements:
     """Each statement's docstring ends with the values to bind, in order."""
 
     def __init__(self, tables: Tables, dialect: Dialect) -> None:
+        self._tables = tables
         self._dialect = dialect
-        companies, changes, loads = tables.companies, tables.changes, tables.loads
-        repeats = tables.repeats
+        company, changes = tables.companies.c, tables.changes.c
+        rows_done, repeats = tables.loads.c.rows_done, tables.repeats.c
+        last_change = company.change_number, company.changed_at
 
-        self.company = self._company(companies)
+        self.company = self._of_company(company.incarnation)
         """The incarnation of a company: id."""
 
-        self.add_company = self._add_company(companies)
+        self.add_company = self._add_company()
         """Add a company: id, name, displayName, lastModifiedDateTime, incarnation."""
 
-        self.ledger = self._ledger(companies)
+        self.ledger = self._of_company(*last_change, company.incarnation, locks=True)
         """A company's last change number, its time and the incarnation; locks the row: id."""
 
-        self.store_ledger = self._store_ledger(companies)
+        self.store_ledger = self._change_company("change_number", "changed_at")
         """Store the last change number and its time: id, number, time."""
 
-        self.renew = self._renew(companies)
+        self.renew = self._change_company("incarnation")
         """Give a company another incarnation: id, incarnation."""
 
-        self.last_change = self._last_change(companies)
+        self.last_change = self._of_company(company.incarnation, *last_change)
         """A company's incarnation, last change number and its time: id."""
 
-        self.add_change = self._add_row(changes)
+        self.add_change = self._add_row(tables.changes)
         """Add an entry to the change log: company, number, entity set, record, verb, time, by."""
 
-        self.changes = self._changes(changes)
+        self.changes = self._changes({"since": changes.number > named("since")})
         """The change log after a number, in order: company, number, limit."""
 
-        self.position = self._position(companies)
+        self.position = self._of_company(company.change_number)
         """The number of a company's last change: id."""
 
-        self.replica_state = self._replica_state(companies)
+        self.replica_state = self._of_company(
+            func.pg_is_in_recovery(), company.incarnation, company.change_number
+        )
         """On PostgreSQL: whether the server is a standby, a company's incarnation and its last
         change number: id."""
 
-        self.changes_of = self._changes_of(changes)
+        self.changes_of = self._changes(
+            {
+                "entity_set": changes.entity_set == named("entity_set"),
+                "since": changes.number > named("since"),
+                "until": changes.number <= named("until"),
+            }
+        )
         """The changes of a set, in order: company, entity set, number before the first, number of
         the last, limit."""
 
-        self.load_progress = self._load_progress(loads)
+        self.load_progress = self._at_key(select(rows_done), tables.loads)
         """The number of rows of a file that are written: company, entity set, digest."""
 
-        self.add_load_progress = self._add_row(loads)
+        self.add_load_progress = self._add_row(tables.loads)
         """Add the progress of a file: company, entity set, digest, rows."""
 
-        self.move_load_progress = self._move_load_progress(loads)
+        move = update(tables.loads).values(rows_done=named("set_rows"))
+        self.move_load_progress = self._at_key(move, tables.loads, "set_rows")
         """Store the progress of a file: company, entity set, digest, rows."""
 
-        self.drop_load_progress = self._drop_load_progress(loads)
+        self.drop_load_progress = self._at_key(delete(tables.loads), tables.loads)
         """Delete the progress of a file: company, entity set, digest."""
 
-        self.repeat = self._repeat(repeats)
+        self.repeat = self._at_key(select(repeats.digest, repeats.outcome), tables.repeats)
         """The digest and the outcome of a repeatable write: company, by, client, request."""
 
-        self.add_repeat = self._add_row(repeats)
+        self.add_repeat = self._add_row(tables.repeats)
         """Add a repeatable write: company, by, client, request, digest, outcome, time."""
 
-        self.drop_repeats = self._drop_repeats(repeats)
+        self.drop_repeats = self._drop_repeats()
         """Delete the oldest repeatable writes before a time: company, time, limit."""
 
     def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._dialect, names)
 
-    def _company(self, companies: Table) -> Prepared:
-        statement = select(companies.c.incarnation).where(companies.c[COMPANY_ID] == named("id"))
-        return self._prepare(statement, "id")
+    def _of_company(
+        self, *columns: ColumnElement[str | int] | ColumnElement[bool], locks: bool = False
+    ) -> Prepared:
+        statement = select(*columns).where(of_company(self._tables.companies))
+        return self._prepare(statement.with_for_update() if locks else statement, COMPANY)
 
-    def _add_company(self, companies: Table) -> Prepared:
-        statement = insert(companies).values(
+    def _change_company(self, *names: str) -> Prepared:
+        companies = self._tables.companies
+        values = {name: named(f"set_{name}") for name in names}
+        statement = update(companies).where(of_company(companies)).values(values)
+        return self._prepare(statement, COMPANY, *[f"set_{name}" for name in names])
+
+    def _add_company(self) -> Prepared:
+        statement = insert(self._tables.companies).values(
             {
                 COMPANY_ID: named("id"),
                 "name": named("set_name"),
@@ -96,108 +129,38 @@ class ServiceStatements:
             statement, "id", "set_name", "set_display", "set_at", "set_incarnation"
         )
 
-    def _ledger(self, companies: Table) -> Prepared:
-        statement = (
-            select(companies.c.change_number, companies.c.changed_at, companies.c.incarnation)
-            .where(companies.c[COMPANY_ID] == named("id"))
-            .with_for_update()
-        )
-        return self._prepare(statement, "id")
-
-    def _store_ledger(self, companies: Table) -> Prepared:
-        statement = (
-            update(companies)
-            .where(companies.c[COMPANY_ID] == named("id"))
-            .values(change_number=named("set_number"), changed_at=named("set_at"))
-        )
-        return self._prepare(statement, "id", "set_number", "set_at")
-
-    def _renew(self, companies: Table) -> Prepared:
-        statement = (
-            update(companies)
-            .where(companies.c[COMPANY_ID] == named("id"))
-            .values(incarnation=named("set_incarnation"))
-        )
-        return self._prepare(statement, "id", "set_incarnation")
-
-    def _last_change(self, companies: Table) -> Prepared:
-        names = ("incarnation", "change_number", "changed_at")
-        statement = select(*[companies.c[name] for name in names])
-        return self._prepare(statement.where(companies.c[COMPANY_ID] == named("id")), "id")
-
     def _add_row(self, table: Table) -> Prepared:
         return prepare_insert(table, [column.name for column in table.columns], self._dialect)
 
-    def _changes(self, changes: Table) -> Prepared:
+    def _changes(self, conditions: Mapping[str, ColumnElement[bool]]) -> Prepared:
+        """The changes that meet conditions, each with the name of its value."""
+        changes = self._tables.changes
         statement = (
             select(*[column for column in changes.columns if column.name != COMPANY_ID])
-            .where(changes.c[COMPANY_ID] == named("company"), changes.c.number > named("since"))
+            .where(of_company(changes), *conditions.values())
             .order_by(changes.c.number)
             .limit(whole("limit"))
             .offset(constant(0))
         )
-        return self._prepare(statement, "company", "since", "limit")
+        return self._prepare(statement, COMPANY, *conditions, "limit")
 
-    def _position(self, companies: Table) -> Prepared:
-        statement = select(companies.c.change_number).where(companies.c[COMPANY_ID] == named("id"))
-        return self._prepare(statement, "id")
+    def _at_key(
+        self, statement: Select[tuple[str | int, ...]] | Update | Delete, table: Table, *names: str
+    ) -> Prepared:
+        """Prepare a statement about the row with a key, whose values are bound first."""
+        key = {f"is_{column.name}": column for column in table.primary_key.columns}
+        restricted = statement.where(*[column == named(name) for name, column in key.items()])
+        return self._prepare(restricted, *key, *names)
 
-    def _replica_state(self, companies: Table) -> Prepared:
-        columns = (func.pg_is_in_recovery(), companies.c.incarnation, companies.c.change_number)
-        return self._prepare(select(*columns).where(companies.c[COMPANY_ID] == named("id")), "id")
-
-    def _changes_of(self, changes: Table) -> Prepared:
-        statement = (
-            select(*[column for column in changes.columns if column.name != COMPANY_ID])
-            .where(
-                changes.c[COMPANY_ID] == named("company"),
-                changes.c.entity_set == named("entity_set"),
-                changes.c.number > named("since"),
-                changes.c.number <= named("until"),
-            )
-            .order_by(changes.c.number)
-            .limit(whole("limit"))
-            .offset(constant(0))
-        )
-        return self._prepare(statement, "company", "entity_set", "since", "until", "limit")
-
-    def _load_progress(self, loads: Table) -> Prepared:
-        names = _key_names(loads)
-        key = [loads.c[name] == named(f"is_{name}") for name in names]
-        return self._prepare(
-            select(loads.c.rows_done).where(*key), *(f"is_{name}" for name in names)
-        )
-
-    def _move_load_progress(self, loads: Table) -> Prepared:
-        names = _key_names(loads)
-        key = [loads.c[name] == named(f"is_{name}") for name in names]
-        statement = update(loads).where(*key).values(rows_done=named("set_rows"))
-        return self._prepare(statement, *(f"is_{name}" for name in names), "set_rows")
-
-    def _drop_load_progress(self, loads: Table) -> Prepared:
-        names = _key_names(loads)
-        key = [loads.c[name] == named(f"is_{name}") for name in names]
-        return self._prepare(delete(loads).where(*key), *(f"is_{name}" for name in names))
-
-    def _repeat(self, repeats: Table) -> Prepared:
-        names = _key_names(repeats)
-        key = [repeats.c[name] == named(f"is_{name}") for name in names]
-        statement = select(repeats.c.digest, repeats.c.outcome).where(*key)
-        return self._prepare(statement, *(f"is_{name}" for name in names))
-
-    def _drop_repeats(self, repeats: Table) -> Prepared:
-        company = repeats.c[COMPANY_ID] == named("company")
-        ids = [repeats.c[name] for name in _key_names(repeats) if name != COMPANY_ID]
+    def _drop_repeats(self) -> Prepared:
+        repeats = self._tables.repeats
+        ids = [each for each in repeats.primary_key.columns if each.name != COMPANY_ID]
         oldest = (
             select(*ids)
-            .where(company, repeats.c["at"] < named("before"))
+            .where(of_company(repeats), repeats.c["at"] < named("before"))
             .order_by(repeats.c["at"])
             .limit(whole("limit"))
             .offset(constant(0))
         )
-        statement = delete(repeats).where(company, tuple_(*ids).in_(oldest))
-        return self._prepare(statement, "company", "before", "limit")
-
-
-def _key_names(table: Table) -> list[str]:
-    return [column.name for column in table.primary_key.columns]
+        statement = delete(repeats).where(of_company(repeats), tuple_(*ids).in_(oldest))
+        return self._prepare(statement, COMPANY, "before", "limit")

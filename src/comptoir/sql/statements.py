@@ -15,7 +15,7 @@ from comptoir.sql.writes import WriteStatements
 class Statements:
     """The statements that a store sends to its database.
 
-    Those that every service needs are compiled at once, the others at their first use.
+    Statements of writes, of the text index and of copies are compiled at their first use.
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:
@@ -28,7 +28,7 @@ class Statements:
     @cached_property
     def writes(self) -> WriteStatements:
         """Statements that write records."""
-        return WriteStatements(self._model, self.tables, self._dialect)
+        return WriteStatements(self.tables, self._dialect)
 
     @cached_property
     def index(self) -> TextIndexStatements:

@@ -5,10 +5,13 @@ Every primary key begins with the company, the unit of isolation, distribution a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
+    FromClause,
     Index,
     MetaData,
     PrimaryKeyConstraint,
@@ -20,9 +23,18 @@ from comptoir.edm.model import EntitySet, Model, Property
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Boolean
 from comptoir.sql.column_types import company_key, text, whole
+from comptoir.sql.prepared import named
 
 COMPANY_ID = "company_id"
 VERSION = "record_version"
+
+COMPANY = "company"
+"""The name of the bind parameter for the company's id."""
+
+
+def of_company(table: FromClause) -> ColumnElement[bool]:
+    """Build the condition that a row is of the statement's company."""
+    return table.c[COMPANY_ID] == named(COMPANY)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,22 +47,36 @@ class Records:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Tables:
-    """All tables: the records of every entity set, and those of the service itself.
-
-    `changes` is the change log, `loads` the progress of loads, `repeats` the outcomes of repeatable
-    writes, `copies` the progress of copies and deletions of companies. `search_marks` and
-    `search_documents` are the text index.
-    """
+    """All tables: the records of every entity set, and those of the service itself."""
 
     metadata: MetaData
     records: Mapping[str, Records]
     companies: Table
+
     changes: Table
+    """The change log."""
+
     loads: Table
+    """The progress of loads."""
+
     repeats: Table
+    """The outcomes of repeatable writes."""
+
     copies: Table
+    """The companies whose copy or deletion is unfinished; `companies` does not have them.
+
+    `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
+    copy is complete, and `holder` the command that runs it.
+    """
+
     search_marks: Table
+    """The progress of the text index of each set: the change up to which it is complete.
+
+    `layout` is a digest of how their texts are built, `scope` the range of their numbers.
+    """
+
     search_documents: Table
+    """The folded texts of records, by their numbers in the database's own text index."""
 
     def names_of_unique(self, name: str) -> list[str]:
         """The columns of a unique constraint or index, empty if the name is unknown."""
@@ -78,17 +104,52 @@ def build_tables(model: Model) -> Tables:
                 for each in entity_set.type.properties
             }
             records[entity_set.name] = Records(base.table, columns)
-    return Tables(
+    number, any_text = BigInteger(), text()
+    add = partial(_service_table, metadata)
+    tables = Tables(
         metadata,
         records,
-        metadata.tables["companies"],
-        _changes(metadata),
-        _loads(metadata),
-        _repeats(metadata),
-        _copies(metadata),
-        _search_marks(metadata),
-        _search_documents(metadata),
+        companies=metadata.tables["companies"],
+        changes=add(
+            "changes",
+            1,
+            number=number,
+            entity_set=any_text,
+            record=any_text,
+            verb=any_text,
+            at=text(24),
+            by=any_text,
+            with_rowid=False,
+        ),
+        loads=add("loads", 2, entity_set=any_text, digest=text(64), rows_done=number),
+        repeats=add(
+            "repeats",
+            3,
+            by=any_text,
+            client=any_text,
+            request=any_text,
+            digest=text(64),
+            outcome=any_text,
+            at=text(24),
+        ),
+        copies=add("copies", 0, incarnation=text(32), number=number, holder=text(32)),
+        search_marks=add(
+            "search_marks", 1, entity_set=any_text, layout=text(32), number=number, scope=number
+        ),
+        search_documents=add(
+            "search_documents",
+            1,
+            document=number,
+            entity_set=any_text,
+            record=any_text,
+            folded=any_text,
+        ),
     )
+    Index("ix_repeats_at", tables.repeats.c[COMPANY_ID], tables.repeats.c["at"])
+    documents = tables.search_documents.c
+    document = documents[COMPANY_ID], documents.entity_set, documents.record
+    Index("ux_search_documents_0", *document, unique=True)
+    return tables
 
 
 def _records(metadata: MetaData, entity_set: EntitySet) -> Records:
@@ -152,103 +213,23 @@ def _column_type(each: Property) -> TypeEngine[str | int]:
     return column_type  # type: ignore[return-value]
 
 
-def _changes(metadata: MetaData) -> Table:
+def _service_table(
+    metadata: MetaData,
+    name: str,
+    key: int,
+    *,
+    with_rowid: bool = True,
+    **columns: TypeEngine[str] | TypeEngine[int],
+) -> Table:
+    """A table with rows of companies; its first `key` columns follow the company in its key."""
     return Table(
-        "changes",
+        name,
         metadata,
         Column(COMPANY_ID, text(36), nullable=False),
-        Column("number", BigInteger, nullable=False),
-        Column("entity_set", text(), nullable=False),
-        Column("record", text(), nullable=False),
-        Column("verb", text(), nullable=False),
-        Column("at", text(24), nullable=False),
-        Column("by", text(), nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, "number", name="pk_changes"),
-        sqlite_with_rowid=False,
+        *[
+            Column(each, column_type, nullable=False, autoincrement=False)
+            for each, column_type in columns.items()
+        ],
+        PrimaryKeyConstraint(COMPANY_ID, *list(columns)[:key], name=f"pk_{name}"),
+        sqlite_with_rowid=with_rowid,
     )
-
-
-def _loads(metadata: MetaData) -> Table:
-    return Table(
-        "loads",
-        metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
-        Column("entity_set", text(), nullable=False),
-        Column("digest", text(64), nullable=False),
-        Column("rows_done", BigInteger, nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, "entity_set", "digest", name="pk_loads"),
-    )
-
-
-def _repeats(metadata: MetaData) -> Table:
-    table = Table(
-        "repeats",
-        metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
-        Column("by", text(), nullable=False),
-        Column("client", text(), nullable=False),
-        Column("request", text(), nullable=False),
-        Column("digest", text(64), nullable=False),
-        Column("outcome", text(), nullable=False),
-        Column("at", text(24), nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, "by", "client", "request", name="pk_repeats"),
-    )
-    Index("ix_repeats_at", table.c[COMPANY_ID], table.c["at"])
-    return table
-
-
-def _copies(metadata: MetaData) -> Table:
-    """The companies whose copy or deletion is unfinished; `companies` does not have them.
-
-    `incarnation` is that of the source, blank for a deletion. `number` is the change up to which a
-    copy is complete, and `holder` the command that runs it.
-    """
-    return Table(
-        "copies",
-        metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
-        Column("incarnation", text(32), nullable=False),
-        Column("number", BigInteger, nullable=False),
-        Column("holder", text(32), nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, name="pk_copies"),
-    )
-
-
-def _search_marks(metadata: MetaData) -> Table:
-    """For each searched set, the change up to which its documents are complete.
-
-    `layout` is a digest of how their texts are built, `scope` the range of their numbers.
-    """
-    return Table(
-        "search_marks",
-        metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
-        Column("entity_set", text(), nullable=False),
-        Column("layout", text(32), nullable=False),
-        Column("number", BigInteger, nullable=False),
-        Column("scope", BigInteger, nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, "entity_set", name="pk_search_marks"),
-    )
-
-
-def _search_documents(metadata: MetaData) -> Table:
-    """The folded texts of records, by their numbers in the database's own text index."""
-    documents = Table(
-        "search_documents",
-        metadata,
-        Column(COMPANY_ID, text(36), nullable=False),
-        Column("document", BigInteger, nullable=False, autoincrement=False),
-        Column("entity_set", text(), nullable=False),
-        Column("record", text(), nullable=False),
-        Column("folded", text(), nullable=False),
-        PrimaryKeyConstraint(COMPANY_ID, "document", name="pk_search_documents"),
-    )
-    columns = documents.c
-    Index(
-        "ux_search_documents_0",
-        columns[COMPANY_ID],
-        columns.entity_set,
-        columns.record,
-        unique=True,
-    )
-    return documents

@@ -1,8 +1,8 @@
 """The text index: searches to SQL, and the statements that bring the index up to date.
 
-A search is exact over the folded texts of the records, whatever the index contains. Each set has a
-mark, a number of the change log. The database compares a record that has not changed since the mark
-by its document, a text with an index of its own, and a record that has changed by its own texts.
+A search is exact over the folded texts of the records, whatever the index contains. The progress of
+a set's index is a change number. The database searches records that have not changed since then by
+their documents, which are texts with an index, and the other records by their own texts.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from sqlalchemy import (
     ColumnElement,
     ScalarSelect,
     Select,
+    Table,
     and_,
     delete,
     func,
-    insert,
     not_,
     or_,
     select,
@@ -41,7 +41,7 @@ from comptoir.sql.prepared import (
     whole,
 )
 from comptoir.sql.select_scope import SqlValue
-from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+from comptoir.sql.tables import COMPANY, VERSION, Tables, of_company
 
 SCOPE_SIZE = 1 << 40
 """The size of a scope: the documents of the set with scope n have numbers from n * SCOPE_SIZE."""
@@ -54,14 +54,14 @@ Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
 
 
 def logged_set(entity_set: EntitySet) -> str:
-    """The set under whose name the changes of a set's records are logged."""
+    """The set that the change log names for a set: for a view, its base."""
     return entity_set.name if entity_set.view is None else entity_set.view.base
 
 
 def layout(entity_set: EntitySet, dialect: Dialect) -> str:
-    """A digest of how the text of a set's documents is built; others have to be built again."""
-    made_of = "\n".join([dialect.index.folding, *entity_set.type.searched])
-    return blake2b(made_of.encode(), digest_size=16).hexdigest()
+    """A digest of how a set's documents are built; when it changes, they are built again."""
+    source = "\n".join([dialect.index.folding, *entity_set.type.searched])
+    return blake2b(source.encode(), digest_size=16).hexdigest()
 
 
 def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> ColumnElement[str]:
@@ -92,7 +92,7 @@ def matches(
 
 
 class _Search:
-    """The parts of a search's statement, under the company that the statement is about."""
+    """Builds the parts of a search's statement."""
 
     def __init__(self, entity_set: EntitySet, tables: Tables, dialect: Dialect) -> None:
         self._set = entity_set
@@ -100,36 +100,36 @@ class _Search:
         self._dialect = dialect
 
     def changed(self) -> Select[str | int]:
-        """The keys of the records that have changed since the mark, as texts of the change log."""
+        """The keys of the records that are changed but not indexed, as texts of the change log."""
         changes = self._tables.changes
-        mark = func.coalesce(self._mark(self._tables.search_marks.c.number), constant(0))
+        indexed = func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
         return select(changes.c.record).where(
-            changes.c[COMPANY_ID] == named("company"),
+            of_company(changes),
             # without an upper bound, planners estimate a third of the log
-            changes.c.number.between(mark + constant(1), constant(LAST_NUMBER)),
+            changes.c.number.between(indexed + constant(1), constant(LAST_NUMBER)),
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
 
-    def by_documents(self, sought: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
+    def by_documents(self, search: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
-        first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
+        first = self._progress(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
         last = first + constant(SCOPE_SIZE - 1)
-        narrowed = self._dialect.index.candidates(sought, first, last)
+        narrowed = self._dialect.index.candidates(search, first, last)
         numbers = (
             self._dialect.index.numbered(documents.c.document, first, last)
             if narrowed is None
             else documents.c.document.in_(narrowed)
         )
         return select(as_key(self._set, self._tables, documents.c.record)).where(
-            documents.c[COMPANY_ID] == named("company"),
+            of_company(documents),
             numbers,
-            _found_in(sought, documents.c.folded, self._dialect.index.contains),
+            _found_in(search, documents.c.folded, self._dialect.index.contains),
             documents.c.record.not_in(changed),
         )
 
     def by_records(
-        self, sought: BoundSearch, changed: Select[str | int] | None
+        self, search: BoundSearch, changed: Select[str | int] | None
     ) -> Select[str | int]:
         """The keys of the changed records that a search finds by their own texts."""
         records = self._tables.records[self._set.name]
@@ -140,17 +140,17 @@ class _Search:
         if changed is not None:
             record = self._tables.changes.c.record
             keys = changed.with_only_columns(as_key(self._set, self._tables, record))
-            texts = texts.where(records.table.c[COMPANY_ID] == named("company"), key.in_(keys))
+            texts = texts.where(of_company(records.table), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return select(computed.c.key).where(_found_in(sought, computed.c.folded, self._contains))
+        return select(computed.c.key).where(_found_in(search, computed.c.folded, self._contains))
 
-    def _mark(self, column: ColumnElement[int]) -> ScalarSelect[int]:
+    def _progress(self, column: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
         return (
             select(column)
             .where(
-                marks.c[COMPANY_ID] == named("company"),
+                of_company(marks),
                 marks.c.entity_set == constant_text(self._set.name),
                 marks.c.layout == constant_text(layout(self._set, self._dialect)),
             )
@@ -163,13 +163,13 @@ class _Search:
 
 
 def _found_in(
-    sought: BoundSearch, text: ColumnElement[str], contains: Contains
+    search: BoundSearch, text: ColumnElement[str], contains: Contains
 ) -> ColumnElement[bool]:
-    if isinstance(sought, ContainsTerm):
-        contained = contains(text, sought.term)
-        return not_(contained) if sought.negated else contained
-    join = and_ if sought.operator == "and" else or_
-    return join(*[_found_in(each, text, contains) for each in sought.operands])
+    if isinstance(search, ContainsTerm):
+        contained = contains(text, search.term)
+        return not_(contained) if search.negated else contained
+    join = and_ if search.operator == "and" else or_
+    return join(*[_found_in(each, text, contains) for each in search.operands])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +184,13 @@ class IndexedSet:
 
 
 class TextIndexStatements:
-    """The statements that bring the text index up to date, each with the values to bind."""
+    """Each statement's docstring ends with the values to bind, in order."""
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._compiler = dialect.compiler
-        self._spans_companies = dialect.index.spans_companies
+        companies, marks, documents = tables.companies, tables.search_marks, tables.search_documents
+        of_set = of_company(marks), marks.c.entity_set == named("set")
         self.sets = {
             each: IndexedSet(
                 each.name, logged_set(each), layout(each, dialect), self._texts(each, dialect)
@@ -198,34 +199,45 @@ class TextIndexStatements:
         }
         """How the sets under a company are indexed."""
 
-        self.mark = self._mark()
-        """A set's mark: company, set; its layout, number and scope."""
+        progress = select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
+        self.progress = self._prepare(progress, COMPANY, "set")
+        """The layout, number and scope of a set's index: company, set."""
 
-        self.lag = self._lag()
-        """How many changes a company has after a mark: company, set, layout."""
+        number = select(marks.c.number).where(*of_set, marks.c.layout == named("layout"))
+        lag = companies.c.change_number - func.coalesce(number.scalar_subquery(), constant(0))
+        self.lag = self._prepare(select(lag).where(of_company(companies)), COMPANY, "set", "layout")
+        """The number of changes that a set's index lacks: company, set, layout."""
 
-        self.free_scope = self._free_scope()
+        free_scope = select(func.coalesce(func.max(marks.c.scope), constant(0)) + constant(1))
+        if not dialect.index.spans_companies:
+            free_scope = free_scope.where(of_company(marks))
+        self.free_scope = self._prepare(free_scope, COMPANY)
         """An unused scope: company."""
 
-        self.add_mark = self._add_mark()
-        """Add the mark of a set, with a scope of its own: company, set, layout, scope."""
+        self.add_progress = self._add(marks)
+        """Add the progress of a set's index: company, set, layout, number, scope."""
 
-        self.move_mark = self._keep_mark()
-        """Move a mark: company, set, layout, number."""
+        moved = {"layout": named("set_layout"), "number": named("set_number")}
+        self.move_progress = self._prepare(
+            update(marks).where(*of_set).values(moved), COMPANY, "set", "set_layout", "set_number"
+        )
+        """Store the progress of a set's index: company, set, layout, number."""
 
         self.window = self._window()
-        """The next changes of a set: company, set, since, through, limit; their numbers."""
+        """The numbers of the next changes of a set: company, set, since, through, limit."""
 
         self.stale = self._stale()
         """Documents of records that changed: company, set, changed set, since, through."""
 
-        self.drop_document = self._drop_document()
+        is_number = documents.c.document == named("document")
+        drop = delete(documents).where(of_company(documents), is_number)
+        self.drop_document = self._prepare(drop, COMPANY, "document")
         """Drop a document: company, number."""
 
         self.last_document = self._last_document()
         """The highest number of a scope's documents, or the one below its first: company, scope."""
 
-        self.add_document = self._add_document()
+        self.add_document = self._add(documents)
         """Add a document: company, number, set, record, text."""
 
         self.documents = dialect.index
@@ -234,108 +246,47 @@ class TextIndexStatements:
     def _prepare(self, statement: ClauseElement, *names: str) -> Prepared:
         return prepare(statement, self._compiler, names)
 
-    def _of_set(self) -> list[ColumnElement[bool]]:
-        marks = self._tables.search_marks
-        return [marks.c[COMPANY_ID] == named("company"), marks.c.entity_set == named("set")]
+    def _add(self, table: Table) -> Prepared:
+        return prepare_insert(table, [each.name for each in table.columns], self._compiler)
 
-    def _mark(self) -> Prepared:
-        marks = self._tables.search_marks.c
-        statement = select(marks.layout, marks.number, marks.scope).where(*self._of_set())
-        return self._prepare(statement, "company", "set")
-
-    def _lag(self) -> Prepared:
-        companies, marks = self._tables.companies, self._tables.search_marks.c
-        mark = select(marks.number).where(*self._of_set(), marks.layout == named("layout"))
-        statement = select(
-            companies.c.change_number - func.coalesce(mark.scalar_subquery(), constant(0))
-        ).where(companies.c[COMPANY_ID] == named("company"))
-        return self._prepare(statement, "company", "set", "layout")
-
-    def _free_scope(self) -> Prepared:
-        marks = self._tables.search_marks.c
-        statement = select(func.coalesce(func.max(marks.scope), constant(0)) + constant(1))
-        if not self._spans_companies:
-            statement = statement.where(marks[COMPANY_ID] == named("company"))
-        return self._prepare(statement, "company")
-
-    def _add_mark(self) -> Prepared:
-        statement = insert(self._tables.search_marks).values(
-            {
-                COMPANY_ID: named("company"),
-                "entity_set": named("set"),
-                "layout": named("set_layout"),
-                "number": constant(0),
-                "scope": named("set_scope"),
-            }
-        )
-        return self._prepare(statement, "company", "set", "set_layout", "set_scope")
-
-    def _keep_mark(self) -> Prepared:
-        statement = (
-            update(self._tables.search_marks)
-            .where(*self._of_set())
-            .values(layout=named("set_layout"), number=named("set_number"))
-        )
-        return self._prepare(statement, "company", "set", "set_layout", "set_number")
-
-    def _changed(self) -> Select[tuple[str]]:
-        changes = self._tables.changes.c
-        return select(changes.record).where(
-            changes[COMPANY_ID] == named("company"),
-            changes.entity_set == named("changed_set"),
-            changes.number > named("since"),
-            changes.number <= named("through"),
+    def _changed(self, column: SqlValue) -> Select[str | int]:
+        changes = self._tables.changes
+        return select(column).where(
+            of_company(changes),
+            changes.c.entity_set == named("changed_set"),
+            changes.c.number > named("since"),
+            changes.c.number <= named("through"),
         )
 
     def _window(self) -> Prepared:
         number = self._tables.changes.c.number
-        statement = (
-            self._changed()
-            .with_only_columns(number)
-            .order_by(number)
-            .limit(whole("limit"))
-            .offset(constant(0))
-        )
-        return self._prepare(statement, "company", "changed_set", "since", "through", "limit")
+        changes = self._changed(number).order_by(number).limit(whole("limit")).offset(constant(0))
+        return self._prepare(changes, COMPANY, "changed_set", "since", "through", "limit")
 
     def _stale(self) -> Prepared:
-        documents = self._tables.search_documents.c
-        statement = select(documents.document, documents.folded).where(
-            documents[COMPANY_ID] == named("company"),
-            documents.entity_set == named("set"),
-            documents.record.in_(self._changed()),
-        )
-        return self._prepare(statement, "company", "set", "changed_set", "since", "through")
-
-    def _drop_document(self) -> Prepared:
         documents = self._tables.search_documents
-        statement = delete(documents).where(
-            documents.c[COMPANY_ID] == named("company"),
-            documents.c.document == named("document"),
+        statement = select(documents.c.document, documents.c.folded).where(
+            of_company(documents),
+            documents.c.entity_set == named("set"),
+            documents.c.record.in_(self._changed(self._tables.changes.c.record)),
         )
-        return self._prepare(statement, "company", "document")
+        return self._prepare(statement, COMPANY, "set", "changed_set", "since", "through")
 
     def _texts(self, entity_set: EntitySet, dialect: Dialect) -> Prepared:
         records = self._tables.records[entity_set.name]
         key = records.columns[entity_set.type.key]
-        spelled = as_key(entity_set, self._tables, self._tables.changes.c.record)
+        changed = self._changed(as_key(entity_set, self._tables, self._tables.changes.c.record))
         statement = select(key, folded(entity_set, self._tables, dialect)).where(
-            records.table.c[COMPANY_ID] == named("company"),
-            key.in_(self._changed().with_only_columns(spelled)),
+            of_company(records.table),
+            key.in_(changed),
             records.table.c[VERSION] <= named("through"),
         )
-        return self._prepare(statement, "company", "changed_set", "since", "through")
+        return self._prepare(statement, COMPANY, "changed_set", "since", "through")
 
     def _last_document(self) -> Prepared:
-        documents = self._tables.search_documents.c
-        first = named("scope") * constant(SCOPE_SIZE)
-        statement = select(func.coalesce(func.max(documents.document), first - constant(1))).where(
-            documents[COMPANY_ID] == named("company"),
-            documents.document >= first,
-            documents.document < first + constant(SCOPE_SIZE),
-        )
-        return self._prepare(statement, "company", "scope")
-
-    def _add_document(self) -> Prepared:
         documents = self._tables.search_documents
-        return prepare_insert(documents, [each.name for each in documents.columns], self._compiler)
+        number, first = documents.c.document, named("scope") * constant(SCOPE_SIZE)
+        last = select(func.coalesce(func.max(number), first - constant(1))).where(
+            of_company(documents), number >= first, number < first + constant(SCOPE_SIZE)
+        )
+        return self._prepare(last, COMPANY, "scope")

@@ -1,10 +1,10 @@
-"""Statements that write records, and that look up the records a write depends on."""
+"""Statements that write records, and that read the records on which a write depends."""
 
 from collections.abc import Iterator, Sequence
 
 from sqlalchemy import ColumnElement, asc, delete, func, select, update
 
-from comptoir.edm.model import EntitySet, Followed, KeyValues, Model, UniqueRule
+from comptoir.edm.model import EntitySet, Followed, KeyValues, UniqueRule
 from comptoir.plan.read import Row
 from comptoir.sql.dialects import Dialect
 from comptoir.sql.prepared import (
@@ -18,7 +18,7 @@ from comptoir.sql.prepared import (
     prepare,
     prepare_insert,
 )
-from comptoir.sql.tables import COMPANY_ID, VERSION, Tables
+from comptoir.sql.tables import COMPANY, COMPANY_ID, VERSION, Tables, of_company
 
 UpdateShape = tuple[EntitySet, tuple[str, ...]]
 UniqueShape = tuple[EntitySet, UniqueRule]
@@ -30,44 +30,32 @@ KeysShape = tuple[EntitySet, tuple[str, ...], int]
 class WriteStatements:
     """The statements of a model's writes, built at their first use.
 
-    Each method's docstring ends with the values to bind, in order.
+    Each docstring ends with the values to bind, in order.
     """
 
-    def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
+    def __init__(self, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
         self._dialect = dialect.compiler
         self._bulk = dialect.bulk
-        self._inserts = {each: self._build_insert(each) for each in model.stored}
-        self._deletes = {each: self._build_delete(each) for each in model.stored}
-        self._updates = StatementCache(self._build_update)
-        self._duplicates = StatementCache(self._build_duplicate)
-        self._followed = StatementCache(self._build_followed)
-        self._highest = StatementCache(self._build_highest)
         self._matches = StatementCache(self._build_matches)
 
-    def insert(self, entity_set: EntitySet) -> Prepared:
+        self.insert = StatementCache(self._build_insert)
         """Insert a record: company, version, then the properties in order."""
-        return self._inserts[entity_set]
 
-    def update(self, entity_set: EntitySet, names: tuple[str, ...]) -> Prepared:
+        self.update = StatementCache(self._build_update)
         """Update properties of a record: company, key, version, then the properties in order."""
-        return self._updates[(entity_set, names)]
 
-    def delete(self, entity_set: EntitySet) -> Prepared:
+        self.delete = StatementCache(self._build_delete)
         """Delete a record: company, key."""
-        return self._deletes[entity_set]
 
-    def duplicate(self, entity_set: EntitySet, rule: UniqueRule) -> Prepared:
+        self.duplicate = StatementCache(self._build_duplicate)
         """The key of another record with these values: company, key, then the rule's values."""
-        return self._duplicates[(entity_set, rule)]
 
-    def followed(self, entity_set: EntitySet, rule: Followed) -> Prepared:
+        self.followed = StatementCache(self._build_followed)
         """The value that a derivation follows: company, reference, own key, values of `only`."""
-        return self._followed[(entity_set, rule)]
 
-    def highest(self, entity_set: EntitySet, name: str) -> Prepared:
+        self.highest = StatementCache(self._build_highest)
         """The highest value of a property, null without records: company."""
-        return self._highest[(entity_set, name)]
 
     def find(
         self,
@@ -76,7 +64,7 @@ class WriteStatements:
         names: tuple[str, ...],
         wanted: Sequence[KeyValues],
     ) -> Steps[dict[KeyValues, Row]]:
-        """Read the records that have some of the wanted values of these properties, by values."""
+        """Read the records that have wanted values of these properties; returns them by values."""
         columns = [entity_set.type.column_of[name] for name in names]
         found: dict[KeyValues, Row] = {}
         for query in self.matches(company_id, entity_set, names, wanted):
@@ -94,7 +82,7 @@ class WriteStatements:
     ) -> Iterator[Query]:
         """The statements of `find`, which return whole records."""
         for rows, values in self._bulk.lookup_values(wanted):
-            yield self._matches[(entity_set, names, rows)].query(company_id, *values)
+            yield self._matches[entity_set, names, rows].query(company_id, *values)
 
     def _build_insert(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
@@ -107,13 +95,10 @@ class WriteStatements:
         changes = {records.columns[name]: named(f"set_{name}") for name in names}
         statement = (
             update(records.table)
-            .where(
-                records.table.c[COMPANY_ID] == named("company"),
-                records.columns[entity_set.type.key] == named("key"),
-            )
+            .where(of_company(records.table), records.columns[entity_set.type.key] == named("key"))
             .values({records.table.c[VERSION]: named("version"), **changes})
         )
-        bound = ["company", "key", "version", *(f"set_{name}" for name in names)]
+        bound = [COMPANY, "key", "version", *(f"set_{name}" for name in names)]
         row = prepare(statement, self._dialect, bound)
         columns = [VERSION, *(records.columns[name].name for name in names)]
         key = records.columns[entity_set.type.key].name
@@ -121,11 +106,9 @@ class WriteStatements:
 
     def _build_delete(self, entity_set: EntitySet) -> Prepared:
         records = self._tables.records[entity_set.name]
-        statement = delete(records.table).where(
-            records.table.c[COMPANY_ID] == named("company"),
-            records.columns[entity_set.type.key] == named("key"),
-        )
-        return prepare(statement, self._dialect, ("company", "key"))
+        is_key = records.columns[entity_set.type.key] == named("key")
+        statement = delete(records.table).where(of_company(records.table), is_key)
+        return prepare(statement, self._dialect, (COMPANY, "key"))
 
     def _build_duplicate(self, shape: UniqueShape) -> Prepared:
         entity_set, rule = shape
@@ -134,7 +117,7 @@ class WriteStatements:
         statement = (
             select(key)
             .where(
-                records.table.c[COMPANY_ID] == named("company"),
+                of_company(records.table),
                 key != named("key"),
                 *(records.columns[name] == named(f"is_{name}") for name in rule.properties),
             )
@@ -144,7 +127,7 @@ class WriteStatements:
         if rule.blank_is_free:
             # the rule's index is partial, and serves only statements with this condition
             statement = statement.where(records.columns[rule.properties[0]] != BLANK)
-        bound = ["company", "key", *(f"is_{name}" for name in rule.properties)]
+        bound = [COMPANY, "key", *(f"is_{name}" for name in rule.properties)]
         return prepare(statement, self._dialect, bound)
 
     def _build_followed(self, shape: FollowShape) -> Prepared:
@@ -153,7 +136,7 @@ class WriteStatements:
         statement = (
             select(records.columns[rule.value])
             .where(
-                records.table.c[COMPANY_ID] == named("company"),
+                of_company(records.table),
                 records.columns[rule.named_by] == named("reference"),
                 records.columns[rule.named_by] != BLANK,
                 records.columns[entity_set.type.key] != named("own_key"),
@@ -163,16 +146,14 @@ class WriteStatements:
             .limit(constant(1))
             .offset(constant(0))
         )
-        bound = ["company", "reference", "own_key", *(f"is_{name}" for name in rule.only)]
+        bound = [COMPANY, "reference", "own_key", *(f"is_{name}" for name in rule.only)]
         return prepare(statement, self._dialect, bound)
 
     def _build_highest(self, shape: NumberShape) -> Prepared:
         entity_set, name = shape
         records = self._tables.records[entity_set.name]
-        statement = select(func.max(records.columns[name])).where(
-            records.table.c[COMPANY_ID] == named("company")
-        )
-        return prepare(statement, self._dialect, ("company",))
+        statement = select(func.max(records.columns[name])).where(of_company(records.table))
+        return prepare(statement, self._dialect, (COMPANY,))
 
     def _build_matches(self, shape: KeysShape) -> Prepared:
         entity_set, names, rows = shape

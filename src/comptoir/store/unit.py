@@ -1,14 +1,14 @@
 """The unit of work: reads and changes records of one company within a transaction.
 
-Its operations are generators: they yield statements and receive the rows. A session drives them on
-a connection, so they are written once for every database.
+Its operations are generators: they yield statements and receive the rows. The writer of each
+database runs them on its connection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from comptoir.edm.model import Computed, EntitySet, Followed
+from comptoir.edm.model import Calculated, EntitySet, Followed
 from comptoir.edm.numbers import Int32
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 class UnitOfWork:
-    """All or nothing of one request, within a transaction that may have several such units."""
+    """The reads and changes of one request, stored all or none.
+
+    A transaction may have several units of work.
+    """
 
     __slots__ = ("_savepoint", "company_id", "identity_map", "ledger", "statements")
 
@@ -74,7 +77,7 @@ class UnitOfWork:
         if stamp is not None and stamp.name not in values:
             record[stamp.name] = at
         row = (number, *record.values())
-        yield self.statements.writes.insert(entity_set).many(((self.company_id, *row),))
+        yield self.statements.writes.insert[entity_set].many(((self.company_id, *row),))
         self.identity_map.replace(entity_set, None, row)
         return row
 
@@ -120,7 +123,7 @@ class UnitOfWork:
             changed.add(stamp.name)
         names = tuple([name for name in record if name in changed])
         values = (self.company_id, key, number, *[record[name] for name in names])
-        yield self.statements.writes.update(entity_set, names).many((values,))
+        yield self.statements.writes.update[entity_set, names].many((values,))
         row = (number, *record.values())
         self.identity_map.replace(entity_set, current, row)
         return row
@@ -129,7 +132,7 @@ class UnitOfWork:
         """Delete a record."""
         key = current[entity_set.type.column_of[entity_set.type.key]]
         self.ledger.log(entity_set, key, DELETE, by)
-        yield self.statements.writes.delete(entity_set).many(((self.company_id, key),))
+        yield self.statements.writes.delete[entity_set].many(((self.company_id, key),))
         self.identity_map.replace(entity_set, current, None)
 
     def check_unique(
@@ -151,14 +154,14 @@ class UnitOfWork:
                 key_column = entity_type.column_of[entity_type.key]
                 is_taken = other is not None and other[key_column] != key
             else:
-                duplicate = self.statements.writes.duplicate(entity_set, rule)
+                duplicate = self.statements.writes.duplicate[entity_set, rule]
                 is_taken = bool((yield duplicate.query(self.company_id, key, *values)))
             if is_taken:
                 raise taken(entity_set, rule.name)
 
     def free_numbers(self, entity_set: EntitySet, name: str, count: int) -> Steps[Sequence[Stored]]:
         """The next free numbers of a numbered property; raises `Refusal` (400) past the highest."""
-        rows = yield self.statements.writes.highest(entity_set, name).query(self.company_id)
+        rows = yield self.statements.writes.highest[entity_set, name].query(self.company_id)
         first = max(int(rows[0][0] or 0) + 1, 1)
         if first + count - 1 > Int32.maximum:
             raise Refusal(
@@ -185,7 +188,7 @@ class UnitOfWork:
         for rule in entity_set.type.derivations:
             if rule.target in given:
                 continue
-            if isinstance(rule, Computed):
+            if isinstance(rule, Calculated):
                 if rule.source not in changed:
                     continue
                 value: Stored | None = _computed(entity_set, record, rule)
@@ -211,7 +214,7 @@ class UnitOfWork:
         identity = (entity_set.name, (rule.named_by,), (reference,))
         if identity in self.identity_map:
             return _value(entity_set, self.identity_map[identity], own_key, rule)
-        prepared = self.statements.writes.followed(entity_set, rule)
+        prepared = self.statements.writes.followed[entity_set, rule]
         rows = yield prepared.query(self.company_id, reference, own_key, *rule.only.values())
         return rows[0][0] if rows else None
 
@@ -238,8 +241,8 @@ def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
     }
 
 
-def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Computed) -> Stored:
-    value = rule.rule(record[rule.source])
+def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calculated) -> Stored:
+    value = rule.function(record[rule.source])
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value

@@ -399,7 +399,7 @@ class _Part:
         stamp = entity_type.modified_at
         if stamp is not None and stamp.name not in self._names:
             columns[stamp.name] = [at] * count
-        insert = self._unit.statements.writes.insert(self._set)
+        insert = self._unit.statements.writes.insert[self._set]
         company = repeat(self._plan.company.id, count)
         yield insert.many_columns([company, numbers, *columns.values()])
         if self._reads_others:

@@ -73,11 +73,6 @@ class Snapshot:
         return self._connection.stream(whole.rest.query(company_id, *after))
 
     async def count(self, table: str, company_id: str) -> int:
-        """The number of rows of a company."""
-        rows = await self._connection.fetch(self._copying.tables[table].count.query(company_id))
-        return int(rows[0][0])
-
-    async def left(self, table: str, company_id: str) -> int:
         """The number of rows of a company in one of the tables of `removals`."""
         query = self._copying.removals[table].count.query(company_id)
         return int((await self._connection.fetch(query))[0][0])
@@ -112,7 +107,7 @@ class Snapshot:
 
     async def mark(self, company_id: str) -> CopyMark | None:
         """The progress of an unfinished copy of a company to this database, None without one."""
-        row = await self._first(self._copying.mark.query(company_id))
+        row = await self._first(self._copying.progress.query(company_id))
         return CopyMark(str(row[0]), int(row[1]), str(row[2])) if row else None
 
     async def _first(self, query: Query) -> Row | None:

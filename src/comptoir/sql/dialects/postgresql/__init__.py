@@ -32,10 +32,8 @@ from comptoir.edm.types import Stored
 from comptoir.sql.dialects import BulkStatements, Dialect
 from comptoir.sql.dialects.postgresql.functions import FUNCTIONS
 from comptoir.sql.dialects.postgresql.text_index import PgTrgmIndex
-from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, named, prepare
-from comptoir.sql.tables import COMPANY_ID
-
-_COMPANY = "company"
+from comptoir.sql.prepared import BulkQuery, Prepared, Value, constant, converted, prepare
+from comptoir.sql.tables import COMPANY, of_company
 
 
 class PostgresBulkStatements(BulkStatements):
@@ -49,10 +47,10 @@ class PostgresBulkStatements(BulkStatements):
         staged = _rows("staged", {name: table.c[name] for name in (key, *names)})
         statement = (
             update(table)
-            .where(table.c[COMPANY_ID] == named(_COMPANY), table.c[key] == staged.c[key])
+            .where(of_company(table), table.c[key] == staged.c[key])
             .values({table.c[name]: staged.c[name] for name in names})
         )
-        prepared = prepare(statement, self._compiler, (_COMPANY, key, *names))
+        prepared = prepare(statement, self._compiler, (COMPANY, key, *names))
         sources = tuple([row.order.index(place) for place in prepared.order])
         shared, found_by = prepared.order.index(0), prepared.order.index(1)
         staging = BulkQuery(prepared.text, sources, shared, found_by, prepared.conversions)
@@ -71,7 +69,7 @@ class PostgresBulkStatements(BulkStatements):
         found = (
             select(*columns)
             .where(
-                table.c[COMPANY_ID] == named(_COMPANY),
+                of_company(table),
                 *(table.c[name] == wanted.c[name] for name in names),
                 *conditions,
             )
@@ -81,7 +79,7 @@ class PostgresBulkStatements(BulkStatements):
             .lateral("found")
         )
         statement = select(*found.c).select_from(wanted.join(found, true()))
-        return prepare(statement, self._compiler, (_COMPANY, *names))
+        return prepare(statement, self._compiler, (COMPANY, *names))
 
     @override
     def lookup_values(

@@ -12,8 +12,8 @@ from comptoir.plan.expressions.nodes import padded
 from comptoir.sql.dialects import BulkStatements, Dialect
 from comptoir.sql.dialects.sqlite.functions import FUNCTIONS
 from comptoir.sql.dialects.sqlite.text_index import Fts5Index
-from comptoir.sql.prepared import Prepared, Value, constant, named, prepare, slot
-from comptoir.sql.tables import COMPANY_ID
+from comptoir.sql.prepared import Prepared, Value, constant, prepare, slot
+from comptoir.sql.tables import COMPANY, of_company
 
 LOOKUP_ROWS = 512
 """The most rows of values that one statement looks up."""
@@ -41,7 +41,7 @@ class SqliteBulkStatements(BulkStatements):
         wanted = [
             [slot(row * len(names) + number) for number in range(len(names))] for row in range(rows)
         ]
-        company = table.c[COMPANY_ID] == named("company")
+        company = of_company(table)
         if len(names) == 1:
             matched = and_(company, table.c[names[0]].in_([row[0] for row in wanted]))
         else:
@@ -55,7 +55,7 @@ class SqliteBulkStatements(BulkStatements):
                     for row in wanted
                 )
             )
-        return prepare(select(*columns).where(matched, *conditions), self._compiler, ("company",))
+        return prepare(select(*columns).where(matched, *conditions), self._compiler, (COMPANY,))
 
     @override
     def lookup_values(
