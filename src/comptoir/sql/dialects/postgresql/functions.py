@@ -226,7 +226,7 @@ def _between(left: Operand, right: Operand) -> SqlExpression:
 
 
 _TIMES: FunctionTable = {
-    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _part(*bounds) for name, bounds in TIME_PARTS.items()},
     **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),

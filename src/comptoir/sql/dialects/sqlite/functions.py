@@ -186,7 +186,7 @@ _NATIVE: FunctionTable = {
     "concat": infix("||"),
     "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
     "substring_literal": _substring_literal,
-    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _part(*bounds) for name, bounds in TIME_PARTS.items()},
     **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
