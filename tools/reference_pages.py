@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from comptoir.config import HELP, Settings, SettingValue, environment_name
-from comptoir.edm.model import Computed, EntitySet, EntityType, Model, NavigationProperty, Property
+from comptoir.edm.model import (
+    Calculated,
+    EntitySet,
+    EntityType,
+    Model,
+    NavigationProperty,
+    Property,
+)
 from comptoir.edm.numbers import DecimalNumber, Int32
 from comptoir.edm.types import Base64Text, PrimitiveType, Text
 from comptoir.errors import ErrorType
@@ -54,7 +61,7 @@ def entity_types_page(model: Model) -> str:
             (
                 code(each.edm_name),
                 each.expected,
-                code(each.no_value),
+                code(each.empty_json),
             )
             for each in types.values()
         ),
@@ -184,7 +191,7 @@ def _notes(entity_set: EntitySet) -> Iterator[str]:
         blank = "; several records may have an empty value" if rule.blank_is_free else ""
         yield f"Unique per company: {codes(rule.properties)}{blank}."
     for each in entity_type.derivations:
-        if isinstance(each, Computed):
+        if isinstance(each, Calculated):
             yield f"Derived unless the body contains it: `{each.target}` is {each.meaning}."
         else:
             yield (

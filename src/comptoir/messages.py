@@ -33,9 +33,15 @@ def message(problem: str, remedy: str, *, column: int | None = None, option: str
 
 
 def quoted(text: str) -> str:
-    """A client's text in single quotes, or double ones if it has single ones; cut to `SHOWN`."""
+    """A client's text in single quotes, or double ones if it has single ones; cut to `SHOWN`.
+
+    Characters that are not printable, such as a line end or a no-break space, are escaped.
+    """
     mark = '"' if "'" in text else "'"
-    return f"{mark}{text if len(text) <= SHOWN else f'{text[: SHOWN - 1]}…'}{mark}"
+    shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    if not shown.isprintable():
+        shown = "".join([each if each.isprintable() else repr(each)[1:-1] for each in shown])
+    return f"{mark}{shown}{mark}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

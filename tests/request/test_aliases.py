@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from comptoir.errors import INVALID_URL, Refusal
 from comptoir.request.aliases import parse_aliases, resolve, resolve_key
 from comptoir.request.expression.parser import ExpressionLimits, parse_expression
-from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import walk
 from comptoir.request.path import KeyPart, parse_path
 from support.effort import examples
+from support.printing import print_expression
 from support.syntax import refusal_of
 
 
@@ -129,6 +129,14 @@ def test_a_fault_in_an_alias_has_the_alias_and_the_column() -> None:
     assert refusal.message.startswith(
         "Expected a value after 'eq', found the end of the text at column 5 of @p. "
     )
+
+
+def test_the_nodes_of_an_alias_are_where_it_is_used() -> None:
+    aliases = parse_aliases([("p", "f(a, b) eq 1"), ("q", "not @p")])
+    node = resolve(parse_expression("c eq d and @q"), aliases)
+    used = [each for each, _ in walk(node) if each.position == 11]
+    assert len(used) == 6
+    assert {each.position for each, _ in walk(node)} == {0, 2, 5, 7, 11}
 
 
 def key(text: str) -> tuple[KeyPart, ...]:

@@ -93,7 +93,7 @@ def test_positions_are_offsets_in_the_whole_text() -> None:
     positions = [first.condition.position, group.position]
     positions += [path.position for path in group.paths]
     positions += [aggregate.position, *(each.position for each in aggregate.items)]
-    words = ["a)", "groupby", "b,", "c)", "aggregate", "d ", "$count"]
+    words = ["a)", "groupby", "b,", "c)", "aggregate", "e,", "f)"]
     assert [text.startswith(word, at) for word, at in zip(words, positions, strict=True)] == (
         [True] * 7
     )
@@ -125,7 +125,7 @@ def test_positions_are_offsets_in_the_whole_text() -> None:
         ("search()", 8),
         ("search(a OR(b))", 12),
         ("orderby()", 9),
-        ("orderby(a desc b)", 11),
+        ("orderby(a desc b)", 16),
         ("compute(a)", 10),
         ("compute(a as b,a as b)", 21),
         ("aggregate()", 11),

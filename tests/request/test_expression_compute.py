@@ -32,7 +32,7 @@ def test_items_are_read(text: str, items: list[tuple[str, str]]) -> None:
 
 def test_items_have_their_positions() -> None:
     items = parse_compute(" a as b, c as d")
-    assert [item.position for item in items] == [1, 9]
+    assert [item.position for item in items] == [6, 14]
     assert items[1].expression.position == 9
 
 

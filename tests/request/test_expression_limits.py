@@ -11,8 +11,8 @@ from comptoir.request.expression.parser import (
     parse_expression,
     parse_orderby,
 )
-from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import In, Logical, Node, walk
+from support.printing import print_expression
 
 GUID = "5d115c9c-44e3-ea11-bb43-000d3a2feca1"
 URL_BYTES = 16 * 1024

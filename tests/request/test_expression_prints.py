@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
 from comptoir.request.expression.parser import parse_expression, parse_orderby
-from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -24,7 +23,7 @@ from comptoir.request.expression.tree import (
     Unary,
 )
 from support.effort import examples
-from support.printing import print_orderby
+from support.printing import print_expression, print_orderby
 
 WORDS = ["eq", "and", "or", "in", "has", "not", "add", "sub", "div", "divby", "asc", "desc", "any"]
 WORDS += ["all", "case", "null_", "INFO", "INF_", "NaN1", "E1", "e5", "duration", "guid", "a", "b"]

@@ -102,7 +102,12 @@ def test_long_names_are_cut() -> None:
         ("[a", 1, "'[' is not closed at column 1 of $filter. Add a `]`."),
         ("a eq 1)", 7, "')' closes a bracket that is not open"),
         ("(a]", 3, "']' closes a bracket that is not open"),
-        ("f(a b)", 5, "Expected an operator or ',' or ')' after 'f(a'"),
+        ("f(a b)", 5, "Expected an operator, ',' or ')' after 'f(a'"),
+        ("case(a eq 'b')", 14, "Write for example `case("),
+        ("f('a']", 6, "closes a bracket that is not open"),
+        ("f(,a)", 3, "found ',' at column 3"),
+        ("a\n", 2, r"found '\n' at column 2"),
+        ("a\xa0eq 1", 2, r"found '\xa0' at column 2"),
         ("a in (1 2)", 9, "Separate members by `,`"),
         ("case(a)", 7, "Expected an operator or ':'"),
         ("case()", 6, "Add a value before it"),
@@ -172,10 +177,21 @@ def test_unsupported_odata_is_refused_by_name(text: str, column: int, construct:
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("a,", 3), (",a", 1), ("a desc b", 3), ("a descending", 3), ("a;b", 2), ("a desc)", 7)],
+    [("a,", 3), (",a", 1), ("a desc b", 8), ("a descending", 3), ("a;b", 2), ("a desc)", 7)],
 )
 def test_a_refusal_of_orderby_has_the_column(text: str, column: int) -> None:
     with pytest.raises(Refusal) as caught:
         parse_orderby(text)
     assert caught.value.target == "$orderby"
     assert f"at column {column}" in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["a desc desc", "a ASC foo,b"])
+def test_an_item_of_orderby_ends_with_its_direction(text: str) -> None:
+    with pytest.raises(Refusal, match=r"^Expected ',' after '(desc|ASC)', found "):
+        parse_orderby(text)
+
+
+def test_the_example_is_one_of_the_option() -> None:
+    with pytest.raises(Refusal, match="Write for example `name desc,number`"):
+        parse_orderby("a,")

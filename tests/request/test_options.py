@@ -227,3 +227,9 @@ def test_any_query_is_read_or_refused(query: str) -> None:
 def test_the_next_page_keeps_aliases_and_custom_options() -> None:
     query = "$filter=a eq @p&@p=1&x=y&%24SkipToken=old"
     assert continued(query, ("$skiptoken", "new")) == "$filter=a eq @p&@p=1&x=y&$skiptoken=new"
+
+
+def test_a_faulty_encoding_names_its_option() -> None:
+    refusal = refused("$top=1&filter=%FF")
+    assert refusal.target == "$filter"
+    assert refusal.message.startswith("The percent-encoding of '%FF' in $filter is not UTF-8. ")

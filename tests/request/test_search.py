@@ -102,7 +102,7 @@ def test_a_search_is_read(text: str, tree: SearchNode) -> None:
         ('" "', 1),
         ("'a'", 1),
         ("a\0b", 2),
-        ('"a\0"', 1),
+        ('"a\0"', 3),
     ],
 )
 def test_a_malformed_search_is_refused_with_its_column(text: str, column: int) -> None:
@@ -176,3 +176,19 @@ PIECES = ["a", "AND", "OR", "NOT", "(", ")", '"', "\\", " ", " ", ";", "'", "é"
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_search, lambda each: print_search(parse_search(each)), text, "$search")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('a "b', "Close the phrase with a double quote"),
+        ('""', "Write a word in it, or remove it."),
+        ('a"b', "Close the phrase with a double quote"),
+        ("a\0b", "The search contains a NUL character at column 2 of $search. Remove it."),
+        ("()", "Put it in double quotes"),
+    ],
+)
+def test_a_remedy_fits_the_fault(text: str, said: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_search(text)
+    assert said in caught.value.message

@@ -129,16 +129,13 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
         raise body_too_large(limit, is_unread=True)
-    parts: list[bytes] = []
-    size = 0
+    body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnectedError
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > limit:
+        body += message.get("body", b"")
+        if len(body) > limit:
             raise body_too_large(limit, is_unread=True)
         if not message.get("more_body", False):
-            return part if not parts else b"".join([*parts, part])
-        parts.append(part)
+            return bytes(body)

@@ -210,7 +210,7 @@ class PipelineBinder:
             typed = computed_value(self._binder(), node, self.option)
             if typed.type is types.TEXT and uses_property(self._unlimited, node):
                 self._unlimited.add(item.alias)
-            lengths[item.alias] = self._length(typed.value, item.position)
+            lengths[item.alias] = self._length(typed.value, node.position)
             values.append(NamedValue(item.alias, typed.value))
             names[item.alias] = _column(item.alias, typed)
         # the items of one `compute` do not see each other
@@ -282,8 +282,8 @@ class PipelineBinder:
             expression = None if item.expression is None else self._resolved(item.expression)
             aggregation, typed = self._aggregation(item, expression, is_grouped=bool(keys))
             lengths[item.alias] = OTHER_LENGTH
-            if aggregation.operand is not None:
-                length = self._length(aggregation.operand, item.position)
+            if aggregation.operand is not None and expression is not None:
+                length = self._length(aggregation.operand, expression.position)
                 lengths[item.alias] = length if typed.type is types.TEXT else OTHER_LENGTH
             aggregations.append(aggregation)
             names[item.alias] = typed

@@ -183,11 +183,12 @@ def _query(binding: BindingContext, options: QueryOptions, bounds: Bounds) -> tu
     records = binding.entity_set.name, bounds.company_id
     condition, order, search = options.filter or "", options.orderby or "", options.search or ""
     texts = [*records, condition, order, search]
+    if options.compute is not None:
+        texts = [COMPUTE, *texts, options.compute]
     if options.apply is not None:
         texts = [APPLY, *records, options.apply, options.compute or "", search, condition, order]
     return (
         *texts,
         *[f"{name}={value}" for name, value in bounds.within],
-        *[f"{each.name}={each.text}" for each in binding.computed],
         *[f"@{name}={text}" for name, text in binding.aliases],
     )

@@ -68,10 +68,9 @@ class Column(msgspec.Struct, frozen=True, gc=False):
 
 
 class ComputedProperty(Column, frozen=True, gc=False):
-    """A property that `$compute` adds: `text` as the client wrote it, `values` for its slots."""
+    """A property that `$compute` adds; `values` are those of its slots."""
 
     value: Value
-    text: str
     values: tuple[Stored, ...] = ()
 
 

@@ -53,9 +53,9 @@ def parse_aliases(
 def resolve(node: Node, aliases: Aliases, limits: ExpressionLimits = DEFAULT_LIMITS) -> Node:
     """The tree of `node` with every alias replaced by its expression, or by null without one.
 
-    Nodes keep the positions that they have in their own texts. Raises `Refusal` (400), with an
-    alias as target, for a cycle of aliases, and if the new tree would exceed `limits`; it is
-    measured before it is built.
+    The nodes of an alias have the position at which `node` refers to it. Raises `Refusal` (400),
+    with an alias as target, for a cycle of aliases, and if the new tree would exceed `limits`; it
+    is measured before it is built.
     """
     if not any(isinstance(each, Parameter) for each, _ in walk(node)):
         return node
@@ -145,25 +145,27 @@ def _first(node: Node) -> str:
 def _replaced(root: Node, aliases: Aliases) -> Node:
     """`root` with its aliases replaced, without recursion; `_Measure` has checked it."""
     done: list[Node] = []
-    values: dict[str, Node] = {}
-    pending = [(root, False)]
+    pending: list[tuple[Node, bool, int | None]] = [(root, False, None)]
     while pending:
-        node, is_below_done = pending.pop()
+        node, is_below_done, position = pending.pop()
         below = children(node)
         if isinstance(node, Parameter):
-            if node.name not in values:
-                values[node.name] = _value(node, aliases)
-            pending.append((values[node.name], False))
+            at = node.position if position is None else position
+            pending.append((_value(node, aliases), False, at))
         elif is_below_done:
             parts = tuple(done[-len(below) :])
             del done[-len(below) :]
-            done.append(_rebuilt(node, parts))
+            done.append(_moved(_rebuilt(node, parts), position))
         elif below:
-            pending.append((node, True))
-            pending.extend([(child, False) for child in reversed(below)])
+            pending.append((node, True, position))
+            pending.extend([(child, False, position) for child in reversed(below)])
         else:
-            done.append(node)
+            done.append(_moved(node, position))
     return done[0]
+
+
+def _moved(node: Node, position: int | None) -> Node:
+    return node if position is None else msgspec.structs.replace(node, position=position)
 
 
 def _value(alias: Parameter, aliases: Aliases) -> Node:

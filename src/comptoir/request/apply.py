@@ -59,7 +59,10 @@ _AGGREGATE = "Write for example `aggregate(quantity with sum as total,$count as 
 
 
 class Aggregate(Syntax, frozen=True):
-    """One aggregated value of an expression; without an expression, the number of records."""
+    """One aggregated value of an expression; without an expression, the number of records.
+
+    `position` is the offset of the alias.
+    """
 
     expression: Node | None
     method: AggregateMethod
@@ -187,7 +190,7 @@ class _ApplyReader(ExpressionParser):
             raise unknown_name(
                 "$apply", "transformation", word[0], _KNOWN, self.option, start, remedy=_EXAMPLE
             )
-        self._open_bracket("its argument in parentheses")
+        self._open_bracket("an argument in parentheses")
         transformation = self._with_argument(name, start, depth)
         self._close_bracket("')'", f"Close the '(' at column {opened + 1}.")
         return transformation
@@ -231,7 +234,7 @@ class _ApplyReader(ExpressionParser):
         if count is not None:
             self.position = count.end()
             self._refuse_from()
-            return Aggregate(None, "count", self.alias(taken, _AGGREGATE), start)
+            return self._aliased(None, "count", taken)
         expression = self.expression()
         with_method = _WITH.match(self.text, self.position)
         if with_method is None:
@@ -247,7 +250,13 @@ class _ApplyReader(ExpressionParser):
             )
         self.position = with_method.end()
         self._refuse_from()
-        return Aggregate(expression, method, self.alias(taken, _AGGREGATE), start)
+        return self._aliased(expression, method, taken)
+
+    def _aliased(
+        self, expression: Node | None, method: AggregateMethod, taken: Iterable[str]
+    ) -> Aggregate:
+        alias = self.alias(taken, _AGGREGATE)
+        return Aggregate(expression, method, alias, self.position - len(alias))
 
     def _no_method(self, expression: Node) -> Refusal:
         """The refusal of an expression that is not followed by a method."""

@@ -162,7 +162,7 @@ class _ExpandReader(OptionReader):
         limit = self._limits.depth
         if depth > limit:
             remedy = "Follow the navigation in separate requests."
-            raise self.limit_exceeded(self.position, "The nesting", limit, "levels", remedy)
+            raise self.limit_exceeded(self.position, EXPAND, limit, "levels of nesting", remedy)
         items: dict[tuple[tuple[str, ...], ExpandResult], ExpandItem] = {}
         while True:
             self.skip_blanks()
@@ -186,7 +186,7 @@ class _ExpandReader(OptionReader):
         self._count += 1
         limit = self._limits.items
         if self._count > limit:
-            raise self.limit_exceeded(start, "The option", limit, "items", "Expand fewer.")
+            raise self.limit_exceeded(start, EXPAND, limit, "items", "Expand fewer.")
         path, result = self._path(found[0], start)
         self.position = found.end()
         self.skip_blanks()
@@ -254,7 +254,8 @@ class _ExpandReader(OptionReader):
             raise self.unsupported(construct, start)
         name = f"${lowered(written).removeprefix('$')}"
         if name not in allowed:
-            remedy = f"Use one of {', '.join(sorted(allowed))}." if allowed else "Remove it."
+            choice = "one of " if len(allowed) > 1 else ""
+            remedy = f"Use {choice}{', '.join(sorted(allowed))}." if allowed else "Remove it."
             problem = f"{quoted(written)} is not an option of this item"
             raise self.misused(start, problem, remedy)
         self.position = found.end()
@@ -267,6 +268,8 @@ class _ExpandReader(OptionReader):
             mark = found[0]
             if mark in ("'", '"'):
                 remedy = "Close it, and double a quote inside a text: 'O''Neil'."
+                if mark == '"':
+                    remedy = "Close it, with `\\\\` before a quote inside."
                 raise self.misused(found.start(), f"The quote {mark} is not closed", remedy)
             if not opened and mark in (";", ")"):
                 self.position = found.start()
@@ -275,7 +278,7 @@ class _ExpandReader(OptionReader):
         else:
             self.position = len(self.text)
         if not self.text[start : self.position].strip(" \t"):
-            raise self.unexpected(start, "the value of the option", _EXAMPLE)
+            raise self.unexpected(start, "a value", _EXAMPLE)
 
     def _typed(self, given: _ItemOptions) -> QueryOptions:
         """The options of an item, without `$levels`, which repeats the item."""
@@ -295,7 +298,7 @@ class _ExpandReader(OptionReader):
         if text.lower() == "max":
             return "max"
         position = given.positions[_LEVELS]
-        if text.startswith("0"):
+        if text.startswith("0") or not (text.isascii() and text.isdigit()):
             remedy = "Send max, or a number such as 1."
             raise invalid_value(
                 _LEVELS, text, remedy, error=INVALID_URL, target=EXPAND, position=position

@@ -159,7 +159,7 @@ def _parse(query: str) -> QueryOptions:
             raise given_twice(name)
         if name == "$search" and ";" in raw_value:
             _refuse_semicolons(raw_value)
-        text = _decoded(raw_value)
+        text = _decoded(raw_value, name)
         read = VALUE_READERS.get(name)
         if read is not None:
             values[name] = read(name, text, name, None)
@@ -262,7 +262,7 @@ def _add_alias(aliases: dict[str, str], name: str, raw_value: str) -> None:
     alias = f"@{found[1][:60]}"
     if found[1] in aliases:
         raise given_twice(alias)
-    text = _decoded(raw_value)
+    text = _decoded(raw_value, alias)
     if not text.strip():
         raise _empty(alias)
     aliases[found[1]] = text
@@ -272,7 +272,8 @@ def _empty(name: str) -> Refusal:
     return Refusal(INVALID_URL, f"{name} is empty", "Give it a value, or remove it.", target=name)
 
 
-def _decoded(text: str) -> str:
+def _decoded(text: str, option: str | None = None) -> str:
+    """The text of an option's value or, without `option`, of its name."""
     if text.isascii():
         if "%" not in text and "+" not in text:
             return text
@@ -284,5 +285,5 @@ def _decoded(text: str) -> str:
         # the server passes bytes as Latin-1; bytes that are not percent-encoded are UTF-8 too
         return unquote_to_bytes(text.replace("+", " ").encode("latin-1")).decode()
     except UnicodeError:
-        problem = f"The percent-encoding of {quoted(text)} in the query is not UTF-8"
-        raise Refusal(INVALID_URL, problem, "Encode the text as UTF-8.") from None
+        problem = f"The percent-encoding of {quoted(text)} in {option or 'the query'} is not UTF-8"
+        raise Refusal(INVALID_URL, problem, "Encode the text as UTF-8.", target=option) from None

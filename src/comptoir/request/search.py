@@ -29,6 +29,7 @@ _TOKEN = re.compile(
 _BLANKS = re.compile(r"\s*")
 _ESCAPED = re.compile(r'\\(["\\])')
 _JOINING = frozenset({"AND", "OR"})
+_CLOSE_PHRASE = "Close the phrase with a double quote, with `\\` before a quote inside."
 _EXAMPLE = 'Write for example `chair AND NOT "office chair"`.'
 
 SearchOperator: TypeAlias = OneOf["and", "or"]
@@ -139,11 +140,11 @@ class SearchReader(OptionReader):
         if start == len(self.text) or self.text[start] == ")":
             self.position = start
             return None
-        if start == self.position:
-            raise self.unexpected(start, "a space", _EXAMPLE)
         token = _TOKEN.match(self.text, start)
         if token is None:
             raise self._no_term(start)
+        if start == self.position:
+            raise self.unexpected(start, "a space", _EXAMPLE)
         return token[0] if token[0] in _JOINING and self._applies(token) else ""
 
     def _applies(self, word: re.Match[str]) -> bool:
@@ -183,7 +184,13 @@ class SearchReader(OptionReader):
     def _no_term(self, position: int) -> Refusal:
         if not self.text.strip():
             return self.empty(_EXAMPLE)
+        nul = self.text.find("\0", position)
+        if nul >= 0 and self.text[position] in ('"', "\0"):
+            return self.misused(nul, "The search contains a NUL character", "Remove it.")
         remedy = "Put it in double quotes to search for it, with `\\` before a quote inside."
+        if self.text.startswith('"', position):
+            is_closed = _TOKEN.match(self.text, position) is not None
+            remedy = "Write a word in it, or remove it." if is_closed else _CLOSE_PHRASE
         return self.unexpected(position, "a word, or a phrase in double quotes", remedy)
 
     def _after_blanks(self) -> int:

@@ -17,7 +17,7 @@ from comptoir.sql.tables import COMPANY, COMPANY_ID, Tables, of_company
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A unique rule, whose values another row may have; `columns` are theirs in a row."""
+    """A unique rule that a row to write may violate; `columns` are those of its values."""
 
     columns: tuple[int, ...]
 
@@ -121,26 +121,26 @@ class CompanyRowStatements:
         self.drop_company = prepare(delete(companies).where(own), compiler, (COMPANY,))
         """Drop a company's own row: id."""
 
-        mark = select(*_others(copies)).where(of_copy)
-        self.mark = prepare(mark, compiler, (COMPANY,))
+        progress = select(*_others(copies)).where(of_copy)
+        self.progress = prepare(progress, compiler, (COMPANY,))
         """The progress of a copy, as a row of `copies`: company."""
 
-        self.lock_mark = prepare(mark.with_for_update(), compiler, (COMPANY,))
-        """The same, and lock the row: company."""
+        self.lock_progress = prepare(progress.with_for_update(), compiler, (COMPANY,))
+        """The progress of a copy; locks its row: company."""
 
-        self.add_mark = TableStatements(copies, compiler).add
-        """Begin a copy: company, mark."""
+        self.add_progress = TableStatements(copies, compiler).add
+        """Begin a copy: company, progress."""
 
         moved = {column: named(f"set_{column.name}") for column in _others(copies)}
         names = [COMPANY, *(f"set_{column.name}" for column in moved)]
-        self.move_mark = prepare(update(copies).where(of_copy).values(moved), compiler, names)
-        """Store the progress of a copy: company, mark."""
+        self.move_progress = prepare(update(copies).where(of_copy).values(moved), compiler, names)
+        """Store the progress of a copy: company, progress."""
 
-        self.drop_mark = prepare(delete(copies).where(of_copy), compiler, (COMPANY,))
+        self.drop_progress = prepare(delete(copies).where(of_copy), compiler, (COMPANY,))
         """End a copy: company."""
 
         stored = {each.name: each.type.unique for each in model.stored}
-        # a set's mark goes after its documents: without the mark, their numbers are reused
+        # the index's progress goes after the documents: without it, their numbers are reused
         index = [tables.search_documents, tables.search_marks]
         apart = (companies, copies, *index)
         others = [each for each in tables.metadata.tables.values() if each not in apart]

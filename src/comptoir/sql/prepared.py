@@ -28,7 +28,7 @@ SHAPES_CACHED = 2_000
 """The most statements in a cache; the oldest is dropped first."""
 
 CHARACTERS_CACHED = 4_000_000
-"""The most characters of the statements in a cache; their shapes take memory in proportion."""
+"""The most characters of the statements in a cache. Their shapes need memory in proportion."""
 
 Shape = TypeVar("Shape")
 

@@ -15,7 +15,7 @@ from comptoir.sql.writes import WriteStatements
 class Statements:
     """The statements that a store sends to its database.
 
-    Those that every service needs are compiled at once, the others at their first use.
+    Statements of writes, of the text index and of copies are compiled at their first use.
     """
 
     def __init__(self, model: Model, dialect: Dialect) -> None:

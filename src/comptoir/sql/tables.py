@@ -70,7 +70,7 @@ class Tables:
     """
 
     search_marks: Table
-    """For each searched set, the change up to which its documents are complete.
+    """The progress of the text index of each set: the change up to which it is complete.
 
     `layout` is a digest of how their texts are built, `scope` the range of their numbers.
     """

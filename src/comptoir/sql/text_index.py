@@ -1,8 +1,8 @@
 """The text index: searches to SQL, and the statements that bring the index up to date.
 
-A search is exact over the folded texts of the records, whatever the index contains. Each set has a
-mark, a number of the change log. The database compares a record that has not changed since the mark
-by its document, a text with an index of its own, and a record that has changed by its own texts.
+A search is exact over the folded texts of the records, whatever the index contains. The progress of
+a set's index is a change number. The database searches records that have not changed since then by
+their documents, which are texts with an index, and the other records by their own texts.
 """
 
 from collections.abc import Callable
@@ -54,14 +54,14 @@ Contains = Callable[[ColumnElement[str], Slot], ColumnElement[bool]]
 
 
 def logged_set(entity_set: EntitySet) -> str:
-    """The set under whose name the changes of a set's records are logged."""
+    """The set that the change log names for a set: for a view, its base."""
     return entity_set.name if entity_set.view is None else entity_set.view.base
 
 
 def layout(entity_set: EntitySet, dialect: Dialect) -> str:
-    """A digest of how the text of a set's documents is built; others have to be built again."""
-    made_of = "\n".join([dialect.index.folding, *entity_set.type.searched])
-    return blake2b(made_of.encode(), digest_size=16).hexdigest()
+    """A digest of how a set's documents are built; when it changes, they are built again."""
+    source = "\n".join([dialect.index.folding, *entity_set.type.searched])
+    return blake2b(source.encode(), digest_size=16).hexdigest()
 
 
 def folded(entity_set: EntitySet, tables: Tables, dialect: Dialect) -> ColumnElement[str]:
@@ -92,7 +92,7 @@ def matches(
 
 
 class _Search:
-    """The parts of a search's statement, under the company that the statement is about."""
+    """Builds the parts of a search's statement."""
 
     def __init__(self, entity_set: EntitySet, tables: Tables, dialect: Dialect) -> None:
         self._set = entity_set
@@ -100,22 +100,22 @@ class _Search:
         self._dialect = dialect
 
     def changed(self) -> Select[str | int]:
-        """The keys of the records that have changed since the mark, as texts of the change log."""
+        """The keys of the records that are changed but not indexed, as texts of the change log."""
         changes = self._tables.changes
-        mark = func.coalesce(self._mark(self._tables.search_marks.c.number), constant(0))
+        indexed = func.coalesce(self._progress(self._tables.search_marks.c.number), constant(0))
         return select(changes.c.record).where(
             of_company(changes),
             # without an upper bound, planners estimate a third of the log
-            changes.c.number.between(mark + constant(1), constant(LAST_NUMBER)),
+            changes.c.number.between(indexed + constant(1), constant(LAST_NUMBER)),
             changes.c.entity_set == constant_text(logged_set(self._set)),
         )
 
-    def by_documents(self, sought: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
+    def by_documents(self, search: BoundSearch, changed: Select[str | int]) -> Select[str | int]:
         """The keys of the records that a search finds by their documents."""
         documents = self._tables.search_documents
-        first = self._mark(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
+        first = self._progress(self._tables.search_marks.c.scope) * constant(SCOPE_SIZE)
         last = first + constant(SCOPE_SIZE - 1)
-        narrowed = self._dialect.index.candidates(sought, first, last)
+        narrowed = self._dialect.index.candidates(search, first, last)
         numbers = (
             self._dialect.index.numbered(documents.c.document, first, last)
             if narrowed is None
@@ -124,12 +124,12 @@ class _Search:
         return select(as_key(self._set, self._tables, documents.c.record)).where(
             of_company(documents),
             numbers,
-            _found_in(sought, documents.c.folded, self._dialect.index.contains),
+            _found_in(search, documents.c.folded, self._dialect.index.contains),
             documents.c.record.not_in(changed),
         )
 
     def by_records(
-        self, sought: BoundSearch, changed: Select[str | int] | None
+        self, search: BoundSearch, changed: Select[str | int] | None
     ) -> Select[str | int]:
         """The keys of the changed records that a search finds by their own texts."""
         records = self._tables.records[self._set.name]
@@ -143,9 +143,9 @@ class _Search:
             texts = texts.where(of_company(records.table), key.in_(keys))
         # with an offset the database computes each text once, not once for each term
         computed = texts.limit(self._dialect.no_limit).offset(constant(0)).subquery()
-        return select(computed.c.key).where(_found_in(sought, computed.c.folded, self._contains))
+        return select(computed.c.key).where(_found_in(search, computed.c.folded, self._contains))
 
-    def _mark(self, column: ColumnElement[int]) -> ScalarSelect[int]:
+    def _progress(self, column: ColumnElement[int]) -> ScalarSelect[int]:
         marks = self._tables.search_marks
         return (
             select(column)
@@ -163,13 +163,13 @@ class _Search:
 
 
 def _found_in(
-    sought: BoundSearch, text: ColumnElement[str], contains: Contains
+    search: BoundSearch, text: ColumnElement[str], contains: Contains
 ) -> ColumnElement[bool]:
-    if isinstance(sought, ContainsTerm):
-        contained = contains(text, sought.term)
-        return not_(contained) if sought.negated else contained
-    join = and_ if sought.operator == "and" else or_
-    return join(*[_found_in(each, text, contains) for each in sought.operands])
+    if isinstance(search, ContainsTerm):
+        contained = contains(text, search.term)
+        return not_(contained) if search.negated else contained
+    join = and_ if search.operator == "and" else or_
+    return join(*[_found_in(each, text, contains) for each in search.operands])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class IndexedSet:
 
 
 class TextIndexStatements:
-    """The statements that bring the text index up to date, each with the values to bind."""
+    """Each statement's docstring ends with the values to bind, in order."""
 
     def __init__(self, model: Model, tables: Tables, dialect: Dialect) -> None:
         self._tables = tables
@@ -199,14 +199,14 @@ class TextIndexStatements:
         }
         """How the sets under a company are indexed."""
 
-        mark = select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
-        self.mark = self._prepare(mark, COMPANY, "set")
-        """A set's mark: company, set; its layout, number and scope."""
+        progress = select(marks.c.layout, marks.c.number, marks.c.scope).where(*of_set)
+        self.progress = self._prepare(progress, COMPANY, "set")
+        """The layout, number and scope of a set's index: company, set."""
 
         number = select(marks.c.number).where(*of_set, marks.c.layout == named("layout"))
         lag = companies.c.change_number - func.coalesce(number.scalar_subquery(), constant(0))
         self.lag = self._prepare(select(lag).where(of_company(companies)), COMPANY, "set", "layout")
-        """How many changes a company has after a mark: company, set, layout."""
+        """The number of changes that a set's index lacks: company, set, layout."""
 
         free_scope = select(func.coalesce(func.max(marks.c.scope), constant(0)) + constant(1))
         if not dialect.index.spans_companies:
@@ -214,17 +214,17 @@ class TextIndexStatements:
         self.free_scope = self._prepare(free_scope, COMPANY)
         """An unused scope: company."""
 
-        self.add_mark = self._add(marks)
-        """Add the mark of a set, with a scope of its own: company, set, layout, number, scope."""
+        self.add_progress = self._add(marks)
+        """Add the progress of a set's index: company, set, layout, number, scope."""
 
         moved = {"layout": named("set_layout"), "number": named("set_number")}
-        self.move_mark = self._prepare(
+        self.move_progress = self._prepare(
             update(marks).where(*of_set).values(moved), COMPANY, "set", "set_layout", "set_number"
         )
-        """Move a mark: company, set, layout, number."""
+        """Store the progress of a set's index: company, set, layout, number."""
 
         self.window = self._window()
-        """The next changes of a set: company, set, since, through, limit; their numbers."""
+        """The numbers of the next changes of a set: company, set, since, through, limit."""
 
         self.stale = self._stale()
         """Documents of records that changed: company, set, changed set, since, through."""

@@ -1,4 +1,4 @@
-"""Statements that write records, and that look up the records a write depends on."""
+"""Statements that write records, and that read the records on which a write depends."""
 
 from collections.abc import Iterator, Sequence
 
@@ -64,7 +64,7 @@ class WriteStatements:
         names: tuple[str, ...],
         wanted: Sequence[KeyValues],
     ) -> Steps[dict[KeyValues, Row]]:
-        """Read the records that have some of the wanted values of these properties, by values."""
+        """Read the records that have wanted values of these properties; returns them by values."""
         columns = [entity_set.type.column_of[name] for name in names]
         found: dict[KeyValues, Row] = {}
         for query in self.matches(company_id, entity_set, names, wanted):

@@ -1,4 +1,4 @@
-"""Sharing the event loop: slices of long responses, and the end of tasks."""
+"""Sharing the event loop: slices of long responses, and cancellation of tasks."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -7,7 +7,7 @@ from typing import TypeVar
 from comptoir.plan.read import Row
 
 SLICE = 25
-"""The most records that one slice of a response holds the event loop for."""
+"""The most records of a slice, whose work runs without yielding to the event loop."""
 
 Slices = AsyncGenerator[list[Row], None]
 """Rows in slices. The consumer closes the generator, so that its producer ends at once."""
@@ -22,7 +22,7 @@ class SliceScheduler:
         self._lock = asyncio.Lock()
 
     async def yield_to_loop(self) -> None:
-        """Wait until the event loop has done what is due, and other responses their slice."""
+        """Wait until other tasks have run, and other responses a slice each."""
         async with self._lock:
             await asyncio.sleep(0)
 
@@ -40,7 +40,7 @@ class SliceScheduler:
 
 
 async def cancel_and_wait(task: asyncio.Future[T]) -> None:
-    """Cancel a task and wait for its end, when its resources are free; drop its outcome."""
+    """Cancel a task and wait until it has ended and freed its resources; drop its outcome."""
     task.cancel()
     await asyncio.wait((task,))
     if not task.cancelled():

@@ -42,10 +42,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class IdentityMap(dict[Identity, Row | None]):
-    """The records that a transaction has read or written, None for those that do not exist.
+    """The records that a transaction has read or written, or None where it found no record.
 
     The writer holds the company's row lock, so a record cannot change between its read and its
-    write. Blank values that a unique rule allows repeatedly are not an identity.
+    write. Blank values that a unique rule allows in several records are not an identity.
     """
 
     def add(
@@ -55,7 +55,7 @@ class IdentityMap(dict[Identity, Row | None]):
         wanted: Sequence[KeyValues],
         found: Mapping[KeyValues, Row],
     ) -> None:
-        """Add the result of a read: of the wanted values, `found` has those that exist."""
+        """Add the result of a read of the wanted values; `found` has the records that exist."""
         for values in wanted:
             self[(entity_set.name, names, values)] = found.get(values)
 
@@ -108,7 +108,7 @@ class Ledger:
     def company(self) -> Company:
         """The company with its current incarnation, which may be newer than the request's.
 
-        Raises `Refusal` (404) if the company does not exist, as while it is copied again.
+        Raises `Refusal` (404) if the company does not exist. It does not while it is copied again.
         """
         self.check_exists()
         return self.unchecked_company
@@ -136,7 +136,7 @@ class Ledger:
     def log_all(
         self, entity_set: EntitySet, keys: Sequence[Stored], verb: str, by: str
     ) -> tuple[range, str]:
-        """Add an entry for each of some keys, at least one; returns their numbers and time."""
+        """Add an entry for each key, of which there is at least one; returns numbers and time."""
         self._next()
         numbers = range(self._number, self._number + len(keys))
         self._number = numbers[-1]
@@ -165,7 +165,7 @@ class Ledger:
         acknowledged = self._watermarks.number(self.company)
         if self._number < acknowledged:
             _log.error(
-                "the database is older than what this service last wrote to it: the company %s is "
+                "the database lacks changes that this service has acknowledged: the company %s is "
                 "at change %d, and change %d was acknowledged. Run `comptoir company renew`.",
                 self.company_id,
                 self._number,

@@ -1,6 +1,6 @@
 """The store: reads by statements and writes by units of work, on any database.
 
-A database brings a `Reader` and a `Writer`, which run statements, and its dialect.
+Each database implements `Reader` and `Writer`, which run statements of its dialect.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ MANY_ROWS = 2_000
 """Rows written to a table after which the planner's statistics of it are refreshed."""
 
 COMPANY_CACHE_SECONDS = 1.0
-"""Seconds for which a known company is not looked up again. Removing a company waits as long."""
+"""Seconds for which a company is cached. Removing a company waits as long."""
 
 SLICE_ROWS = 2_000
 """The most rows of a slice of a snapshot connection."""
@@ -47,7 +47,7 @@ WhileConnected = Callable[[Awaitable[list[Row]]], Awaitable[list[Row]]]
 """Awaits a read, and cancels it when its client disconnects."""
 
 NoteOutcome = Callable[[str], None]
-"""Receives the outcome of a read that a replica may answer: once for each outcome of a request."""
+"""Receives the outcome of a read that a replica may answer, each once for a request."""
 
 NoteSearch = Callable[[Company, EntitySet], Awaitable[None]]
 """Receives the company and the set of a search before it runs."""
@@ -59,7 +59,7 @@ async def always_connected(rows: Awaitable[list[Row]]) -> list[Row]:
 
 
 class Renewed(Refusal):
-    """503: a company got another incarnation during the request. Look it up again."""
+    """503: a company got another incarnation during the request, so the cached one is outdated."""
 
     def __init__(self, company_id: str) -> None:
         super().__init__(
@@ -89,7 +89,7 @@ class Reader(Protocol):
 
 
 class UnitReader(Reader, Protocol):
-    """Runs units that only read as well."""
+    """A reader that also runs units of work without writes."""
 
     async def drive(self, unit: Steps[T]) -> T:
         """Run a unit to its end."""
@@ -170,7 +170,7 @@ class Reads:
         with the number `at_least`.
         """
         rows = await self._rows(self._statements.service.position, company.id)
-        # a company that is being deleted is known a little longer
+        # a deleted company stays in the cache a little longer
         return int(rows[0][0]) if rows else 0
 
     async def changes_of(
@@ -273,8 +273,8 @@ class Store(Reads, ABC):
     async def renew(self, company_id: str) -> int:
         """Give a company another incarnation; returns the number of its last change.
 
-        Other processes may know the previous incarnation for `COMPANY_CACHE_SECONDS`, but write
-        nothing by it. Raises `Refusal` (404) if the company does not exist.
+        Other processes may read the previous incarnation for `COMPANY_CACHE_SECONDS`, but their
+        writes use the current one. Raises `Refusal` (404) if the company does not exist.
         """
         incarnation = secrets.token_hex(4)
 
@@ -310,7 +310,7 @@ class Store(Reads, ABC):
     async def catch_up(self, company: Company, entity_set: EntitySet) -> None:
         """Bring the text index of a set up to the last change.
 
-        Searches are exact without it; they start the same in the background if many changes lack.
+        Searches are exact without it, and start the same in the background.
         """
         await self._indexing.catch_up(company, entity_set)
 
@@ -330,11 +330,11 @@ class Store(Reads, ABC):
         return await self._writer.submit(plans[0].company.id, work, alone=True, plans=plans)
 
     async def transact(self, company_id: str, work: Work[T]) -> T:
-        """Run one of the many units of work of a long operation in a transaction of its own.
+        """Run one unit of work of a long operation, in a transaction of its own.
 
-        Returns after the commit, and after other processes could write. Raises what the unit
-        raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the unit
-        is stored and `CancelledError` raised.
+        Returns after the commit and a pause in which other processes can write. Raises what the
+        unit raises, and `Refusal` as `Writer.submit` does. If the task was cancelled meanwhile, the
+        unit is stored and `CancelledError` raised.
         """
         began = monotonic()
         result = await self._writer.submit(company_id, work, alone=True)
@@ -373,8 +373,8 @@ def characters(rows: Iterable[Row]) -> int:
 
 
 def _check_free(unit: UnitOfWork) -> Steps[None]:
-    """Raise `Refusal` (409) if an unfinished copy or deletion of a company has the id."""
-    rows = yield unit.statements.company_rows.lock_mark.query(unit.company_id)
+    """Raise `Refusal` (409) if a company with this id is being copied or deleted."""
+    rows = yield unit.statements.company_rows.lock_progress.query(unit.company_id)
     if rows and not rows[0][0]:
         raise Refusal(
             KEY_EXISTS,

@@ -1,4 +1,4 @@
-"""Brings the text index of a set up to date, in the background after a search.
+"""Updates the text index of a set, in the background after a search.
 
 A search is exact whatever the index contains, because the database compares records that changed
 since they were indexed one by one. Writes do nothing for the index.
@@ -27,7 +27,7 @@ MANY_UNITS = 16
 """Units of indexing after which the statistics of the index are refreshed the first time."""
 
 Window = tuple[str, str, int, int]
-"""The changes that a unit reads: company, set, the number before the first, the last number."""
+"""The changes that a unit reads: company, set, number before the first, number of the last."""
 
 Lag = Callable[[Company, EntitySet], Awaitable[int]]
 """Returns how many changes the index of a set lacks."""
@@ -36,41 +36,41 @@ Lag = Callable[[Company, EntitySet], Awaitable[int]]
 def index_some(entity_set: EntitySet, unit: UnitOfWork) -> Steps[int]:
     """Index the next changed records of a set; returns how many changes are left.
 
-    Moves the set's mark in the same transaction. So index and mark always agree, and several
-    processes index different records.
+    Stores the index's progress in the same transaction, so that several processes index different
+    records.
     """
     statements, company_id = unit.statements, unit.company_id
-    marks, indexed = statements.index, statements.index.sets[entity_set]
+    index, indexed = statements.index, statements.index.sets[entity_set]
     rows = yield statements.service.ledger.query(company_id)
     if not rows:
         # the company is being copied again
         return 0
     last = int(rows[0][0])
-    rows = yield marks.mark.query(company_id, indexed.name)
+    rows = yield index.progress.query(company_id, indexed.name)
     if not rows:
-        (free,) = yield marks.free_scope.query(company_id)
-        yield marks.add_mark.query(company_id, indexed.name, indexed.layout, 0, *free)
+        (free,) = yield index.free_scope.query(company_id)
+        yield index.add_progress.query(company_id, indexed.name, indexed.layout, 0, *free)
         rows = [(indexed.layout, 0, *free)]
     layout, number, scope = rows[0]
     since = int(number) if layout == indexed.layout else 0
     through = min(since + CHANGES, last)
-    rows = yield marks.window.query(company_id, indexed.logged, since, through, RECORDS)
+    rows = yield index.window.query(company_id, indexed.logged, since, through, RECORDS)
     if len(rows) == RECORDS:
         through = int(rows[-1][0])
     if rows:
         window = (company_id, indexed.logged, since, through)
         # the text index is fastest with rising numbers
-        highest = yield marks.last_document.query(company_id, scope)
+        highest = yield index.last_document.query(company_id, scope)
         yield from _drop(indexed.name, window, unit)
         texts = yield indexed.texts.query(*window)
         documents = [
             (company_id, number, indexed.name, str(key), text)
             for number, (key, text) in enumerate(texts, int(highest[0][0]) + 1)
         ]
-        yield marks.add_document.many(documents)
-        yield from marks.documents.add((number, text) for _, number, _, _, text in documents)
+        yield index.add_document.many(documents)
+        yield from index.documents.add((number, text) for _, number, _, _, text in documents)
     if through > since or layout != indexed.layout:
-        yield marks.move_mark.query(company_id, indexed.name, indexed.layout, through)
+        yield index.move_progress.query(company_id, indexed.name, indexed.layout, through)
     return last - through
 
 

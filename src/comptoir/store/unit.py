@@ -1,14 +1,14 @@
 """The unit of work: reads and changes records of one company within a transaction.
 
-Its operations are generators: they yield statements and receive the rows. A session drives them on
-a connection, so they are written once for every database.
+Its operations are generators: they yield statements and receive the rows. The writer of each
+database runs them on its connection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from comptoir.edm.model import Computed, EntitySet, Followed
+from comptoir.edm.model import Calculated, EntitySet, Followed
 from comptoir.edm.numbers import Int32
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal
@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 
 class UnitOfWork:
-    """All or nothing of one request, within a transaction that may have several such units."""
+    """The reads and changes of one request, stored all or none.
+
+    A transaction may have several units of work.
+    """
 
     __slots__ = ("_savepoint", "company_id", "identity_map", "ledger", "statements")
 
@@ -185,7 +188,7 @@ class UnitOfWork:
         for rule in entity_set.type.derivations:
             if rule.target in given:
                 continue
-            if isinstance(rule, Computed):
+            if isinstance(rule, Calculated):
                 if rule.source not in changed:
                     continue
                 value: Stored | None = _computed(entity_set, record, rule)
@@ -238,8 +241,8 @@ def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
     }
 
 
-def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Computed) -> Stored:
-    value = rule.rule(record[rule.source])
+def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calculated) -> Stored:
+    value = rule.function(record[rule.source])
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value

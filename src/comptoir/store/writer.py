@@ -1,4 +1,7 @@
-"""Writers: units of work queue up, and many share one commit. No outcome is known before it."""
+"""The writer: queues units of work, and commits many at once.
+
+No caller gets an outcome, not even a refusal, before the transaction in which it was decided ends.
+"""
 
 import asyncio
 import logging
@@ -20,14 +23,14 @@ from comptoir.store.unit import Work
 TOLERATED_SECONDS = 2.0
 """Seconds that a company's last change may be ahead of the clock, as the clocks of hosts differ."""
 
-PAUSE_SECONDS = 60.0
+LOG_SECONDS = 60.0
 """The interval between log entries about changes that are ahead of the clock."""
 
 RESERVE = 64 << 20
 """Free bytes of the database's file system below which `warnings` has an entry."""
 
 MOST_COMPANIES = 1_000
-"""The most companies whose times are remembered."""
+"""The most companies whose times ahead of the clock are stored in memory."""
 
 T = TypeVar("T")
 
@@ -118,19 +121,19 @@ class Writer(ABC):
 
     @abstractmethod
     def _enqueue(self, job: Job) -> None:
-        """Accept a job; a later call of `_finish` has it."""
+        """Queue a job, for which `_finish` is called after its transaction."""
 
     @abstractmethod
     async def give_way(self, seconds: float) -> None:
-        """Let other processes write after a unit that took so long."""
+        """Pause after a unit that took this many seconds, so that other processes can write."""
 
 
 class Condition:
     """The condition of a store's writes, for health checks and metrics; any thread may update it.
 
-    `folder` is the database's, if the service itself writes the files. `stored_at` is the time of
-    the last commit with changes, `full_at` that of the last transaction that failed because the
-    disk was full, both in epoch seconds; 0 for never.
+    `folder` is that of the database, None if another process writes its files. `stored_at` is the
+    time of the last commit with changes, `full_at` that of the last transaction that failed because
+    the disk was full, both in epoch seconds; 0 for never.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -167,7 +170,7 @@ class Condition:
                 self._ahead[ledger.company_id] = until
             is_quiet = monotonic() < self._quiet_until
             if not is_quiet:
-                self._quiet_until = monotonic() + PAUSE_SECONDS
+                self._quiet_until = monotonic() + LOG_SECONDS
         if not is_quiet:
             _log.warning(
                 "the last change of company %s is %.0f seconds ahead of the clock: "
@@ -186,7 +189,7 @@ class Condition:
             return max(self._ahead.values(), default=0.0)
 
     def warnings(self) -> list[str]:
-        """What an operator should know before clients notice it, a line each."""
+        """Problems for the operator to fix before clients notice them, a line each."""
         warnings: list[str] = []
         if self.full_at > self.stored_at:
             since = datetime.fromtimestamp(self.full_at, UTC)

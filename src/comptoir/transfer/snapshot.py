@@ -107,7 +107,7 @@ class Snapshot:
 
     async def mark(self, company_id: str) -> CopyMark | None:
         """The progress of an unfinished copy of a company to this database, None without one."""
-        row = await self._first(self._copying.mark.query(company_id))
+        row = await self._first(self._copying.progress.query(company_id))
         return CopyMark(str(row[0]), int(row[1]), str(row[2])) if row else None
 
     async def _first(self, query: Query) -> Row | None:

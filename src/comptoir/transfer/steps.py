@@ -59,7 +59,7 @@ class CopyStep(msgspec.Struct, frozen=True):
 async def run_step(store: Store, step: CopyStep) -> int:
     """Run a step in a transaction; returns the number of rows that it dropped from `empties`.
 
-    Raises `OperatorError` unless the stored mark is `step.was`.
+    Raises `OperatorError` unless the stored progress is `step.was`.
     """
     return await store.transact(step.company_id, partial(_unit, step))
 
@@ -67,7 +67,7 @@ async def run_step(store: Store, step: CopyStep) -> int:
 def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     unit.identity_map.clear()
     copying, company_id = unit.statements.company_rows, step.company_id
-    rows = yield copying.lock_mark.query(company_id)
+    rows = yield copying.lock_progress.query(company_id)
     if rows != ([] if step.was is None else [msgspec.structs.astuple(step.was)]):
         raise _overtaken(step, rows)
     if step.reopens:
@@ -84,11 +84,11 @@ def _unit(step: CopyStep, unit: UnitOfWork) -> Steps[int]:
     if step.opens is not None:
         yield copying.add_company.query(company_id, *step.opens)
     if step.then is None:
-        yield copying.drop_mark.query(company_id)
+        yield copying.drop_progress.query(company_id)
     elif step.was is None:
-        yield copying.add_mark.query(company_id, *msgspec.structs.astuple(step.then))
+        yield copying.add_progress.query(company_id, *msgspec.structs.astuple(step.then))
     elif step.then != step.was:
-        yield copying.move_mark.query(company_id, *msgspec.structs.astuple(step.then))
+        yield copying.move_progress.query(company_id, *msgspec.structs.astuple(step.then))
     return dropped
 
 

@@ -14,7 +14,7 @@ from comptoir.plan.expressions.binder import Binder
 from comptoir.plan.expressions.binding_context import BindingContext
 from comptoir.plan.expressions.lengths import MOST_CHARACTERS, Lengths, too_long
 from comptoir.plan.expressions.nodes import Condition, Field, HasAttribute, Junction, Slots, Value
-from comptoir.plan.expressions.operands import TypedValue, described, typed_property
+from comptoir.plan.expressions.operands import TypedValue, described, name_of, typed_property
 from comptoir.plan.expressions.templates import cached, templated
 from comptoir.plan.read import (
     Computed,
@@ -32,7 +32,6 @@ from comptoir.request.expression.parser import (
     parse_expression,
     parse_orderby,
 )
-from comptoir.request.expression.printer import print_expression
 from comptoir.request.expression.tree import Binary, Literal, Logical, Node, Path, walk
 
 FILTER, ORDERBY = "$filter", "$orderby"
@@ -125,7 +124,7 @@ def bind_orderby(binding: BindingContext, text: str) -> Order:
         characters += longest if key.text else 0
         if characters > MOST_CHARACTERS:
             # the link to the next page contains the texts
-            shown = print_expression(node)[:60]
+            shown = name_of(node)
             construct = f"Sorting by {shown}, with texts of more than {MOST_CHARACTERS} characters,"
             raise unsupported(construct, ORDERBY, item.position)
     order = tuple(keys.values())
@@ -147,17 +146,16 @@ def bind_compute(binding: BindingContext, text: str) -> Computed:
         binder = Binder(binding.model, binding.entity_set, COMPUTE)
         typed = computed_value(binder, node, COMPUTE)
         lengths = Lengths(binding.model, COMPUTE, binder.slots.values)
-        longest = lengths.longest(typed.value, item.position)
+        longest = lengths.longest(typed.value, node.position)
         together += longest
         if longest > MOST_CHARACTERS or together > MOST_COMPUTED:
-            raise too_long(COMPUTE, item.position)
+            raise too_long(COMPUTE, node.position)
         computed.append(
             ComputedProperty(
                 item.alias,
                 typed.edm_type,
                 typed.nullable,
                 typed.value,
-                print_expression(node),
                 tuple(binder.slots.values),
             )
         )
@@ -209,18 +207,16 @@ def uses_property(names: Collection[str], expression: Node) -> bool:
 
 
 def unlimited_texts(binding: BindingContext) -> set[str]:
-    """Return the names of texts without a maximal length, and of values computed from them.
+    """Return the names of texts without a maximal length.
 
     They cannot be sorted by: the link to a next page could not contain them.
     """
-    names = {
+    return {
         each.name
         for entity_set in binding.model.sets
         for each in entity_set.type.properties
         if isinstance(each.type, Text) and each.type.max_length is None
     }
-    names |= {each.name for each in binding.computed if any(name in each.text for name in names)}
-    return names
 
 
 class _PairBinder:

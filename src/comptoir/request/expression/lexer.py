@@ -56,7 +56,7 @@ OPERATOR_WORD = re.compile(rf"(?:{_OPERATORS})(?!\w)", re.IGNORECASE | re.ASCII)
 DELIMITER = re.compile(r"[ \t]*([)\]]|[,:][ \t]*)")
 """The delimiter after an operand inside brackets, with the blanks around it."""
 
-DIRECTION = re.compile(r"[ \t]+(asc|desc)(?=[ \t]*(?:[,)]|\Z))", re.IGNORECASE | re.ASCII)
+DIRECTION = re.compile(r"[ \t]+(asc|desc)(?!\w)", re.IGNORECASE | re.ASCII)
 """The direction of an item of `$orderby`."""
 
 LAMBDA_VARIABLE = re.compile(rf"({_NAME})[ \t]*:[ \t]*")

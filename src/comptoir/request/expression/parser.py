@@ -230,6 +230,8 @@ class ExpressionParser(OptionReader):
             direction = DIRECTION.match(self.text, self.position)
             if direction is not None:
                 self.position = direction.end()
+                if not self.at_end() and DELIMITER.match(self.text, self.position) is None:
+                    raise self.no_order(self.position, directed=True)
             descending = direction is not None and direction[1].lower() == "desc"
             items.append(OrderItem(expression, descending, start))
             if not self.comma():
@@ -239,18 +241,17 @@ class ExpressionParser(OptionReader):
         """The items of `$compute` at `position`, read as far as they go."""
         items: dict[str, ComputeItem] = {}
         while True:
-            start = self.position
             expression = self.expression()
-            alias = self.alias(items, _COMPUTE_EXAMPLE)
-            items[alias] = ComputeItem(expression, alias, start)
+            alias = self.alias(items, _COMPUTE_EXAMPLE, "an operator or ' as ' and a name")
+            items[alias] = ComputeItem(expression, alias, self.position - len(alias))
             if not self.comma():
                 return tuple(items.values())
 
-    def alias(self, taken: Iterable[str], example: str) -> str:
+    def alias(self, taken: Iterable[str], example: str, expected: str = "' as ' and a name") -> str:
         """Step over ` as name`; returns the name, which must not be one of `taken`."""
         found = _AS.match(self.text, self.position)
         if found is None:
-            raise self.unexpected(self.position, "an operator or ' as ' and a name", example)
+            raise self.unexpected(self.position, expected, example)
         start = found.end()
         found = _NAME.match(self.text, start)
         if found is None:

@@ -79,7 +79,8 @@ _OLD_LITERALS = {
     "x": "binary'T0RhdGE'",
 }
 _FOUND = re.compile(r"'[^']*'?|\w+|[=<>!&|]+|.", re.DOTALL)
-_WORD = re.compile(r"[^ \t]+")
+_CLOSING = frozenset(")]},:;")
+_WORD = re.compile(r"[)\],:]|[^ \t]+")
 _LIKE_A_GUID = re.compile(r"(?=[\w-]{20})[0-9a-fA-F]+(?:-\w+){2,}")
 _LONGEST_BEFORE_HYPHEN = 36
 _BEFORE = re.compile(rf"[^ \t]{{1,{SHOWN}}}[ \t]*\Z")
@@ -134,10 +135,11 @@ class OptionReader:
     def no_value(self, position: int) -> Refusal:
         """400: a value is expected at `position`."""
         text, start = self.text, after_blanks(self.text, position)
+        example = _EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE
         if not text.strip(" \t"):
-            return self.empty(_EXAMPLE_ORDER if self.option == "$orderby" else _EXAMPLE)
+            return self.empty(example)
         if start == len(text):
-            return self._unexpected(start, "a value", "", _EXAMPLE)
+            return self._unexpected(start, "a value", "", example)
         found = _WORD.match(text, start)
         shown = found[0] if found else text[start]
         remedy = "A value is a property, a literal, a function or an expression in parentheses."
@@ -168,17 +170,22 @@ class OptionReader:
         if word:
             side = "before" if start == position else "after"
             return self._no_blank(start, side, word[0])
-        wanted = " or ".join(["an operator", *(f"'{mark}'" for mark in delimiters)])
+        marks = [f"'{mark}'" for mark in delimiters]
+        wanted = " or ".join([", ".join(["an operator", *marks[:-1]]), *marks[-1:]])
         found = self._found(start)
-        if start == position and text[start - 1] == "'":
+        if start == position and text[start - 1] == "'" and text[start] not in _CLOSING:
             remedy = "Double a quote inside a text: 'O''Neil'."
         else:
             remedy = _operator_remedy(found, delimiters)
         return self._unexpected(start, wanted, found, remedy)
 
-    def no_order(self, position: int) -> Refusal:
-        """400: what follows an item of `$orderby` at `position` does not belong to an item."""
-        return self.unexpected(position, "an operator, 'asc', 'desc' or ','", _EXAMPLE_ORDER)
+    def no_order(self, position: int, *, directed: bool = False) -> Refusal:
+        """400: what follows an item of `$orderby` at `position` does not belong to an item.
+
+        `directed`: the item ends with its direction.
+        """
+        expected = "','" if directed else "an operator, 'asc', 'desc' or ','"
+        return self.unexpected(position, expected, _EXAMPLE_ORDER)
 
     def bad_prefix(self, prefix: str, position: int) -> Refusal:
         """400, 501: `prefix`, before a quote, is not that of a literal."""
@@ -221,8 +228,8 @@ class OptionReader:
 
     def too_deep(self, position: int, depth: int) -> Refusal:
         """400: the bracket at `position` would be open inside `depth` others."""
-        remedy = "Nest the expression less: a chain of `and` or `or` needs no parentheses."
-        return self.limit_exceeded(position, "The bracket", depth, "levels of nesting", remedy)
+        remedy = "Nest it less: a chain of `and` or `or` needs no parentheses."
+        return self.limit_exceeded(position, "The expression", depth, "levels of nesting", remedy)
 
     def _unexpected(self, start: int, expected: str, found: str, remedy: str) -> Refusal:
         before = _BEFORE.search(self.text, max(0, start - 2 * SHOWN), start)

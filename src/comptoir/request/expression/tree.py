@@ -177,7 +177,7 @@ class OrderItem(Syntax, frozen=True):
 
 
 class ComputeItem(Syntax, frozen=True):
-    """One item of `$compute`: an expression, and the name of its value."""
+    """One item of `$compute`: an expression, and the name of its value, whose offset it has."""
 
     expression: "Node"
     alias: str

@@ -33,7 +33,7 @@ It may use as much CPU time again, so that a busy machine has no effect.
 """
 
 MOST_TEXT = 2_000
-"""Characters that the long texts among a statement's values may have in the event loop."""
+"""Characters of the long texts among a statement's values, above which it runs on a thread."""
 
 CHARACTERS = 4_000_000
 """Characters of a page that a scanning thread fetches at once, into memory."""
@@ -112,7 +112,7 @@ def _run_without_limit(connection: Connection, query: Query, portion: Portion | 
 class SqliteReader:
     """Reads on a connection in the event loop, and on scanning threads.
 
-    Units of commands, which run without concurrent requests, have the connection `unhurried`.
+    The connection `unhurried` is for units of commands, which run without concurrent requests.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class SqliteReader:
         self._in_transaction = False
         self._callbacks = 0
         self._reading = False
-        connection.set_progress_handler(self._called_back, STEPS)
+        connection.set_progress_handler(self._on_progress, STEPS)
 
     async def lookup(self, query: Query) -> list[Row]:
         """All rows of a statement that finds them by a key."""
@@ -231,7 +231,7 @@ class SqliteReader:
             self._in_transaction = False
             self._connection.commit()
 
-    def _called_back(self) -> bool:
+    def _on_progress(self) -> bool:
         if not self._reading:
             # BEGIN and COMMIT must not be interrupted
             return False
