@@ -23,7 +23,7 @@ from comptoir.service import Service
 from comptoir.store.sqlite.store import SqliteStore
 from comptoir.store.store import NoteOutcome, Store
 from comptoir.store.urls import is_postgres
-from comptoir.store.watermarks import WatermarkFile, WatermarkKeeper
+from comptoir.store.watermarks import WatermarkFile, WatermarkSaver
 
 PARENT_SECONDS = 1.0
 """Seconds between two checks of a worker whether its parent process is alive."""
@@ -59,7 +59,7 @@ async def _opened(settings: Settings, model: Model, verifier: TokenVerifier) -> 
     journal = Journal(RequestLog(settings.log_level), metrics)
     store = open_store(settings, model, metrics.count_replica_read)
     metrics.watch(store.condition)
-    watermarks = WatermarkKeeper(store.watermarks, WatermarkFile(Path(settings.keys)))
+    watermarks = WatermarkSaver(store.watermarks, WatermarkFile(Path(settings.keys)))
     watermarks.start()
     service = Service(model, store, settings)
     try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import Computed, EntitySet, Model
+from comptoir.edm.model import Calculated, EntitySet, Model
 from comptoir.edm.types import Stored
 from support.batches import HTTP, Entry, multipart, replies, send_documents
 from support.companies import Company
@@ -24,7 +24,7 @@ def brittle(value: Stored) -> Stored:
     return value
 
 
-KIND = replace(SPECIMEN, derivations=(Computed("mirrored", "text", brittle, "the text"),))
+KIND = replace(SPECIMEN, derivations=(Calculated("mirrored", "text", brittle, "the text"),))
 WITH_DEFECT = Model((*MODEL.sets, EntitySet("specimensExt", KIND)))
 
 

@@ -29,7 +29,7 @@ AGENTS = "shippingAgentsExt"
 @pytest.fixture(autouse=True)
 def patient_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop gives up writes after a second, in which a busy machine may not finish them."""
-    monkeypatch.setattr(postgres_store, "LAST_SECONDS", 60.0)
+    monkeypatch.setattr(postgres_store, "STOP_SECONDS", 60.0)
 
 
 async def loaded_at_once(

@@ -112,7 +112,7 @@ def test_after_a_restore_nothing_of_the_lost_changes_matches(
     fault = refused_start(command)
     printed = command.done("company", "renew", COMPANY).out
 
-    assert "older than what this service last wrote to it" in fault
+    assert "lacks changes that this service has acknowledged" in fault
     assert f"change 4 of the company {COMPANY}" in fault
     assert "`comptoir company renew --all`" in fault
     assert printed.startswith(f"Test {COMPANY}: renewed after change 2")
@@ -267,7 +267,7 @@ def test_a_kill_loses_at_most_the_last_seconds_of_the_watermarks(
         until(lambda: (ready.folder / "keys" / NAME).exists() or None, "watermarks that are kept")
         server.kill()
 
-    assert "older than" in refused_start(Command(ready.folder, backup.restored()))
+    assert "lacks changes" in refused_start(Command(ready.folder, backup.restored()))
 
 
 @ON_SQLITE

@@ -15,7 +15,7 @@ from comptoir.sql.prepared import BulkQuery, Prepared, StatementCache
 from comptoir.sql.statements import Statements, statements_of
 from comptoir.sql.tables import COMPANY_ID
 from comptoir.store.postgres import store
-from comptoir.store.postgres.session import STAGED
+from comptoir.store.postgres.session import ARRAY_ROWS
 from support.batches import send_documents
 from support.client import encoded, record
 from support.command import Command
@@ -28,7 +28,7 @@ from support.samples import PATHS, SAMPLES, WRITABLE
 from support.service import Service
 from support.shards import ACROSS_COMPANIES, SHARDS, faults, may_cross
 
-MANY = 2 * STAGED
+MANY = 2 * ARRAY_ROWS
 """A number of rows that one statement inserts or updates."""
 
 

@@ -1,4 +1,4 @@
-"""A declaration that cannot hold is refused before the service starts, and says what is wrong."""
+"""An invalid declaration is refused before the service starts, with a message that names it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import (
-    Computed,
+    Calculated,
     EntitySet,
     EntityType,
     Followed,
@@ -45,15 +45,17 @@ SAME = {"id": "id", "code": "code", "text": "text"}
 FOLLOWED = Followed("text", "code", "nothing", "text", {}, "")
 
 FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
-    "two entity sets have one name": lambda: thing() + thing(),
-    "two properties have one name": lambda: thing(
+    "two entity sets have the same name": lambda: thing() + thing(),
+    "two properties have the same name": lambda: thing(
         properties=(*GOOD.properties, Property("id", GUID))
     ),
-    "name nothing, which is not a property": lambda: thing(key="nothing"),
-    "names? nothing, which is not a property": lambda: thing(unique=(UniqueRule(("nothing",)),)),
-    "name nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
-    "name nothing": lambda: thing(derivations=(Computed("text", "nothing", str, ""),)),
-    "name .*nothing": lambda: thing(derivations=(FOLLOWED,)),
+    "names nothing, which is not a property": lambda: thing(key="nothing"),
+    "rule of thing names nothing, which is not a property": lambda: thing(
+        unique=(UniqueRule(("nothing",)),)
+    ),
+    "names nothing, .* property": lambda: thing(indexes=(("code", "nothing"),)),
+    "names nothing": lambda: thing(derivations=(Calculated("text", "nothing", str, ""),)),
+    "names .*nothing": lambda: thing(derivations=(FOLLOWED,)),
     "text is in a key or a unique rule": lambda: thing(key="text"),
     "text is .* must be a CODE": lambda: thing(unique=(UniqueRule(("code", "text")),)),
     "allows empty values but has several properties": lambda: thing(
@@ -72,7 +74,7 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
     "or not properties of the base": lambda: seen(View("thingsExt", {**SAME, "text": "nothing"})),
     "a view must be read-only": lambda: seen(View("thingsExt", SAME), read_only=False),
     "carrier valuesExt lacks": lambda: (EntitySet("thingsExt", GOOD, pair_filter=PAIRS),),
-    "reference nothing is not a property": lambda: (
+    "reference nothing of the pair filter is not a property": lambda: (
         *MODEL.sets,
         EntitySet(
             "thingsExt",
@@ -84,7 +86,7 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_declaration_is_refused(fault: str) -> None:
+def test_an_invalid_declaration_is_refused(fault: str) -> None:
     with pytest.raises(ModelFault, match=fault):
         Model(FAULTS[fault]())
 

@@ -1,4 +1,4 @@
-"""Connections that close while their clients read nothing, or only slowly."""
+"""Connections that close because their clients are idle, read nothing, or read only slowly."""
 
 import asyncio
 import gc
@@ -8,9 +8,13 @@ from contextlib import closing, suppress
 
 import pytest
 import uvloop
+from starlette.responses import PlainTextResponse
 from typing_extensions import override
+from uvicorn.server import ServerState
 
-from comptoir.http.protocol import GatheringTransport
+from comptoir.config import Settings
+from comptoir.http.protocol import GatheringTransport, Protocol, ServerConfig
+from support.sockets import head
 
 RESPONSE = b"x" * (400 << 10)
 STALL_SECONDS = 0.2
@@ -107,3 +111,26 @@ def test_a_client_that_reads_slowly_gets_the_whole_response(runner: asyncio.Runn
                 return await asyncio.wait_for(received(client, lost), LONG)
 
     assert runner.run(run()) == len(RESPONSE)
+
+
+def test_a_connection_whose_body_outlasts_its_response_is_idle_afterwards(
+    runner: asyncio.Runner,
+) -> None:
+    """It is closed like any other connection without a request."""
+
+    async def run() -> None:
+        config = ServerConfig(PlainTextResponse("early"), Settings())
+        config.timeout_keep_alive = 1
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: Protocol(config, ServerState(), {}), "127.0.0.1", 0
+        )
+        async with server:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            with closing(writer):
+                writer.write(head("POST", "/", {"Content-Length": "2"}) + b"{")
+                await reader.readuntil(b"early")
+                writer.write(b"}")
+                assert await asyncio.wait_for(reader.read(), LONG) == b""
+
+    runner.run(run())

@@ -62,13 +62,13 @@ def test_the_standby_of_another_server_is_refused(
     command: Command, pair: Pair, postgres_server: Databases
 ) -> None:
     line = refused(command, postgres_server.url("postgres"), pair.standby.url("postgres"))
-    assert "is a standby of a server other than the database's" in line
+    assert "is a standby of a different primary" in line
 
 
 def test_another_database_of_the_standby_is_refused(command: Command, pair: Pair) -> None:
     url = pair.primary.new_database()
     line = refused(command, url, pair.standby.url("postgres"))
-    assert f"is the database postgres, not {name_of(url)}" in line
+    assert f"is the database postgres, and the primary's is {name_of(url)}" in line
 
 
 def test_a_wrong_password_of_the_replica_is_reported(command: Command, pair: Pair) -> None:

@@ -102,8 +102,21 @@ def test_http_1_0_has_no_chunks(method: str, coding: str, server: Server, compan
     assert decoded(body) == (b"" if method == "HEAD" else expected)
 
 
+def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> None:
+    """`Expect` is ignored in a request of HTTP/1.0 (RFC 9110, 10.1.1)."""
+    headers = {
+        "Content-Type": "application/json",
+        "Content-Length": "16",
+        "Expect": "100-continue",
+    }
+    created = request(server, company, "POST", headers) + b'{"code": "ten" }'
+    with server.connect() as connection:
+        send(connection, created.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+        assert connection.recv(20) == b"HTTP/1.1 201 Created"
+
+
 def test_http_1_0_shows_that_a_response_broke_off(start_server: StartServer) -> None:
-    """A client of HTTP/1.0 would take the end of the connection for the end of the body."""
+    """For a client of HTTP/1.0, an orderly end of the connection also ends the body."""
     server = start_server(stop_seconds=1.0)
     asked = large_request(server)
     with socket.socket() as connection:
@@ -189,7 +202,7 @@ def test_a_client_that_reads_nothing_is_disconnected(start_server: StartServer) 
 
 
 def test_a_client_that_reads_slowly_but_steadily_stays_connected(start_server: StartServer) -> None:
-    """The kernel takes more from the service only when a third of its own queue is free."""
+    """The kernel accepts more data from the service only when a third of its queue is free."""
     server = start_server(request_seconds=0.2, stall_seconds=0.5)
     request = large_request(server)
     with socket.socket() as connection:

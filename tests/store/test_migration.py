@@ -22,7 +22,7 @@ from comptoir.store.postgres import migration
 from comptoir.store.postgres.migration import LOCK
 from comptoir.store.revisions import alembic_config
 from comptoir.store.schema import TEXT_INDEX, revisions, state_of
-from comptoir.store.urls import is_postgres, shown
+from comptoir.store.urls import is_postgres, redacted
 from support.databases import in_database, run_sql
 from support.postgres import Databases, name_of
 from support.refusals import refusal
@@ -294,7 +294,7 @@ def test_ten_processes_migrate_at_once(empty: str) -> None:
     done = [line for line in lines if line.startswith("done")]
     assert done == [f"done {revisions().head}"] * 10
     assert set(with_trigrams(lines)) - set(done) <= {
-        f"{shown(empty)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(empty)}: another process is migrating it. Waiting until it ends."
     }
 
 
@@ -302,7 +302,7 @@ def test_a_migration_reports_that_it_waits_for_another(postgres_url: str) -> Non
     with lock(postgres_url, f"SELECT pg_advisory_lock({LOCK})") as release:
         reports = reported_while_held(postgres_url, release)
     assert reports == [
-        f"{shown(postgres_url)}: another process is migrating it. Waiting until it ends."
+        f"{redacted(postgres_url)}: another process is migrating it. Waiting until it ends."
     ]
 
 

@@ -142,7 +142,7 @@ async def _let_go(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 async def _in_server(url: str, work: Callable[[Connection], T]) -> T:
-    async with opened(Settings(), url) as connection, connection.begin():
+    async with opened(Settings(database=url)) as connection, connection.begin():
         return await connection.run_sync(work)
 
 

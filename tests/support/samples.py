@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from uuid import NAMESPACE_OID, uuid5
 
 from comptoir.catalog import MODEL
-from comptoir.edm.model import Computed, EntitySet, Property
+from comptoir.edm.model import Calculated, EntitySet, Property
 from comptoir.edm.types import Base64Text
 from support.client import Record
 
@@ -213,8 +213,8 @@ def _made(entity_set: EntitySet) -> Record:
     kind = entity_set.type
     found = {each.name: _value(entity_set, each) for each in kind.properties}
     for each in kind.derivations:
-        if isinstance(each, Computed):
-            found[each.target] = each.rule(str(found[each.source]))
+        if isinstance(each, Calculated):
+            found[each.target] = each.function(str(found[each.source]))
     return found
 
 

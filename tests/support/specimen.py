@@ -2,7 +2,7 @@
 
 from comptoir.catalog import MODEL
 from comptoir.edm.model import (
-    Computed,
+    Calculated,
     EntitySet,
     EntityType,
     Model,
@@ -40,7 +40,7 @@ SPECIMEN = EntityType(
     ),
     unique=(UniqueRule(("code", "series")), UniqueRule(("rank",))),
     indexes=(("series",),),
-    derivations=(Computed("mirrored", "text", reversed_text, "the text backwards"),),
+    derivations=(Calculated("mirrored", "text", reversed_text, "the text backwards"),),
     navigation=(
         NavigationProperty("original", "specimensExt", ("series", "code"), collection=False),
         NavigationProperty("copies", "specimensExt", ("code", "series")),

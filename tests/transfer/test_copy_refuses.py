@@ -3,7 +3,7 @@
 import pytest
 
 from comptoir.store.store import SLICE_ROWS
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 from conftest import stock
 from support.client import record
 from support.command import Command
@@ -186,4 +186,4 @@ def test_a_target_that_is_not_migrated_is_refused(ready: Command, postgres_url: 
 
     assert "comptoir migrate" in fault
     assert postgres_url not in fault
-    assert shown(postgres_url) in fault
+    assert redacted(postgres_url) in fault

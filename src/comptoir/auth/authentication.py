@@ -40,7 +40,7 @@ _COMPARE_CLOCKS = "Compare the clocks of the issuer and the service."
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The party that a token speaks for, its scopes, and the companies that it reaches.
+    """The subject of a token, with its scopes and the companies that it can access.
 
     `companies` contains ids as lower-case Guids; None means every company, an empty set none.
     """
@@ -190,7 +190,7 @@ class TokenVerifier:
                 "The bearer token's type (typ) is not that of an access token",
                 "Send the access token that the issuer returned.",
             )
-        # a verifier must understand all that is critical (RFC 7515, 4.1.11); it knows no extension
+        # critical extensions must be supported (RFC 7515, 4.1.11), and none is
         if header.crit is not UNSET:
             raise invalid_token(
                 "The bearer token requires extensions (crit), which are not supported",

@@ -1,7 +1,7 @@
 """Contacts: business partners of the company."""
 
 from comptoir.edm.model import (
-    Computed,
+    Calculated,
     EntitySet,
     EntityType,
     Followed,
@@ -65,7 +65,7 @@ CONTACT = EntityType(
     unique=(UniqueRule(("number",), blank_is_free=True),),
     indexes=(("companyNumber",),),
     derivations=(
-        Computed(
+        Calculated(
             "searchName", "displayName", upper, "the upper-case displayName, whenever it changes"
         ),
         Followed(

@@ -11,7 +11,7 @@ from comptoir.cli import options
 from comptoir.cli.runner import database_settings
 from comptoir.config import environment_name
 from comptoir.store.migration import migrate as bring_up_to_date
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 
 class Cluster(StrEnum):
@@ -40,4 +40,4 @@ def migrate(
     settings = database_settings(database, config)
     tell = partial(typer.echo, err=True)
     revision = bring_up_to_date(settings, MODEL, tell, distribute=distribute is not None)
-    typer.echo(f"{shown(settings.database)} has schema {revision}.")
+    typer.echo(f"{redacted(settings.database)} has schema {revision}.")

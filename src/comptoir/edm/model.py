@@ -24,8 +24,8 @@ class Property:
 
     `required`: never empty. `modified_at`: the time of the last change, which the service sets;
     with `kept_on_create` the body of a create may set it. `numbered`: the next free number if a
-    create omits it. `secret`: not in logs, change records, queries and dumps. `suggested`: usual
-    values, which are not enforced.
+    create omits it. `secret`: excluded from logs, change records, queries and dumps. `suggested`:
+    usual values; others are valid too.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Property:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether texts have any length; the property can be neither sorted nor grouped by."""
+        """Whether it is text of any length, by which records are neither sorted nor grouped."""
         return isinstance(self.type, Text) and self.type.max_length is None
 
 
@@ -53,9 +53,9 @@ class Property:
 class NavigationProperty:
     """A relation to the records of the set `target` with an equal value (CSDL 4.01, section 8).
 
-    `on` is a property of the record, and the property of the related records that has its value;
-    an empty value relates no records. The related records also have the values of `only`. Without
-    `collection` at most one record is related.
+    `on` names a property of the record and the property of the related records that has the same
+    value; an empty value relates no records. The related records also have the values of `only`.
+    Without `collection` at most one record is related.
     """
 
     name: str
@@ -87,12 +87,12 @@ KeyValues = tuple[Stored, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Computed:
-    """Sets `target` to `rule(source)` if the source changes and the body omits the target."""
+class Calculated:
+    """Sets `target` to `function(source)` if the source changes and the body omits the target."""
 
     target: str
     source: str
-    rule: Callable[[Stored], Stored]
+    function: Callable[[Stored], Stored]
     meaning: str
 
 
@@ -100,8 +100,8 @@ class Computed:
 class Followed:
     """Copies `value` to `target` from the record of the same entity type that `reference` names.
 
-    That record has the value of `reference` in `named_by`, and the values of `only`. It may be the
-    record itself. If there is none, the target is an ordinary property.
+    That record has the value of `reference` in its property `named_by`, and the values of `only`.
+    It may be the record itself. If there is none, the target is an ordinary property.
     """
 
     target: str
@@ -112,12 +112,12 @@ class Followed:
     meaning: str
 
 
-Derivation = Computed | Followed
+Derivation = Calculated | Followed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EntityType:
-    """An entity type (CSDL 4.01, section 6): the properties in the interface's order, and rules.
+    """An entity type (CSDL 4.01, section 6): its properties in the order of responses, and rules.
 
     `indexes` are lists of properties with an index, besides the key and the unique rules.
     """
@@ -181,7 +181,7 @@ class EntityType:
 
 
 class ModelFault(Exception):  # noqa: N818 - names the declaration that is wrong
-    """A declaration that contradicts itself or another one."""
+    """A declaration that contradicts itself or another declaration."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -277,12 +277,12 @@ class Model:
 
     @property
     def stored(self) -> tuple[EntitySet, ...]:
-        """The sets of a company that are not views: those that are loaded and dumped."""
+        """The sets of a company that are not views, which `load` and `dump` process."""
         return tuple(each for each in self.sets if each.per_company and each.view is None)
 
     def _faults(self) -> Iterator[str]:
         if len(self.by_name) != len(self.sets):
-            yield "two entity sets have one name"
+            yield "two entity sets have the same name"
         for entity_set in self.sets:
             for fault in _type_faults(entity_set.type):
                 yield f"{entity_set.name}: {fault}"
@@ -307,19 +307,19 @@ class Model:
             if target is None or not {other, *each.only} <= set(target.type.by_name):
                 yield f"{each.target} lacks a property of the navigation property {each.name}"
             elif own not in entity_set.type.by_name or each.name in entity_set.type.by_name:
-                yield f"the navigation property {each.name} has no property, or the name of one"
+                yield f"the navigation property {each.name} lacks its property or has its name"
         if pairs is not None:
             carrier = self.by_name.get(pairs.carrier)
             needed = {pairs.carrier_reference, pairs.carrier_name, pairs.carrier_value}
             if carrier is None or not needed <= set(carrier.type.by_name):
-                yield f"the pairs' carrier {pairs.carrier} lacks a property that they need"
+                yield f"the carrier {pairs.carrier} lacks a property of the pair filter"
             if pairs.reference not in entity_set.type.by_name:
-                yield f"the pairs' reference {pairs.reference} is not a property"
+                yield f"the reference {pairs.reference} of the pair filter is not a property"
 
 
 def _type_faults(entity_type: EntityType) -> Iterator[str]:
     if len(entity_type.by_name) != len(entity_type.properties):
-        yield "two properties have one name"
+        yield "two properties have the same name"
     named = {entity_type.key}.union(
         *(rule.properties for rule in entity_type.unique),
         *entity_type.indexes,
@@ -331,7 +331,7 @@ def _type_faults(entity_type: EntityType) -> Iterator[str]:
         ),
     )
     for name in sorted(named - set(entity_type.by_name)):
-        yield f"the rules of {entity_type.name} name {name}, which is not a property"
+        yield f"a rule of {entity_type.name} names {name}, which is not a property"
     for name in {entity_type.key}.union(*(rule.properties for rule in entity_type.unique)) & set(
         entity_type.by_name
     ):

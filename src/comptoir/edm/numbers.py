@@ -31,12 +31,12 @@ MOST_DECIMAL = 10**PRECISION - 1
 """The largest Decimal, in stored form."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,4})?", re.ASCII)
-_DIGITS_ALONE = re.compile(r"-?\d{1,20}", re.ASCII)
+_PLAIN_DIGITS = re.compile(r"-?\d{1,20}", re.ASCII)
 
 
 class _Number(PrimitiveType):
     default = 0
-    no_value = "0"
+    empty_json = "0"
 
     def from_json(self, value: Json) -> Stored:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -49,7 +49,7 @@ class _Number(PrimitiveType):
         return self.from_number(Decimal(text))
 
     def from_number(self, number: Decimal) -> Stored:
-        """An exact number to stored form; raises `ValueFault` if it does not fit."""
+        """Convert an exact number to the stored form; raises `ValueFault` if it does not fit."""
         raise NotImplementedError
 
 
@@ -85,7 +85,7 @@ class Int32(_Number):
 
     @override
     def from_key(self, text: str) -> Stored:
-        if _DIGITS_ALONE.fullmatch(text) is None:
+        if _PLAIN_DIGITS.fullmatch(text) is None:
             raise self.malformed(text)
         return self.from_text(text)
 
@@ -93,7 +93,7 @@ class Int32(_Number):
     def from_number(self, number: Decimal) -> Stored:
         if not self.minimum <= number <= self.maximum:
             raise ValueFault(
-                f"must be between {self.minimum} and {self.maximum}", "Send a number within these."
+                f"must be between {self.minimum} and {self.maximum}", "Send a number in this range."
             )
         if number != number.to_integral_value():
             raise self.malformed(str(number))
@@ -101,7 +101,7 @@ class Int32(_Number):
 
 
 class Int64(Int32):
-    """A whole number of 64 bits: the result of whole arithmetic in a query."""
+    """A whole number of 64 bits: the result of integer arithmetic in a query."""
 
     edm_name = "Edm.Int64"
     format = "int64"
@@ -115,7 +115,7 @@ class Int64(Int32):
 
 
 class Count(Int64):
-    """A count: a Decimal without decimals (Data Aggregation 4.0, section 3.1.4)."""
+    """A count, declared as a Decimal (Data Aggregation 4.0, section 3.1.4)."""
 
     edm_name = "Edm.Decimal"
 
@@ -138,9 +138,9 @@ def _decimal_wire(stored: Stored) -> Wire:
 
 
 class DecimalNumber(_Number):
-    """A number of 18 digits, 5 of them decimals, stored as a whole number of hundred-thousandths.
+    """A number of up to 18 digits, 5 after the decimal point, stored in hundred-thousandths.
 
-    Databases compare, sort and add whole numbers exactly.
+    The stored form is a whole number: databases compare, sort and add it exactly.
     """
 
     edm_name = "Edm.Decimal"

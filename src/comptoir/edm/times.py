@@ -26,7 +26,7 @@ class Date(TextualType):
 
     edm_name = "Edm.Date"
     default = "0001-01-01"
-    no_value = '"0001-01-01"'
+    empty_json = '"0001-01-01"'
     expected = "a date"
     example = '"2026-01-31"'
     json_schema = MappingProxyType({"type": "string", "format": "date"})
@@ -49,7 +49,7 @@ class DateTimeOffset(TextualType):
 
     edm_name = "Edm.DateTimeOffset"
     default = "0001-01-01T00:00:00.000Z"
-    no_value = '"0001-01-01T00:00:00.000Z"'
+    empty_json = '"0001-01-01T00:00:00.000Z"'
     expected = "a date and time with an offset"
     example = '"2026-01-31T12:30:00.000Z"'
     facets = MappingProxyType({"Precision": 3})
@@ -64,7 +64,7 @@ class DateTimeOffset(TextualType):
         milliseconds = (fraction or "").ljust(3, "0")[:3]
         try:
             check_hour(time)
-            moment = datetime.fromisoformat(f"{day}T{time}")
+            local = datetime.fromisoformat(f"{day}T{time}")
             if sign:
                 if int(hours) > 23 or int(minutes) > 59:
                     raise ValueFault(
@@ -72,13 +72,13 @@ class DateTimeOffset(TextualType):
                         "Correct the offset.",
                     )
                 offset = timedelta(hours=int(hours), minutes=int(minutes))
-                moment = moment - offset if sign == "+" else moment + offset
+                local = local - offset if sign == "+" else local + offset
         except (ValueError, OverflowError):
             raise ValueFault(
                 f"must be an existing date and time of the years 1 to 9999, not {quoted(text)}",
                 "Correct the date, the time or the offset.",
             ) from None
-        return f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+        return f"{local.isoformat(timespec='seconds')}.{milliseconds}Z"
 
 
 def check_hour(time: str) -> None:
@@ -87,9 +87,9 @@ def check_hour(time: str) -> None:
         raise ValueError(time)
 
 
-def instant(moment: datetime) -> str:
-    """The stored form of an `Edm.DateTimeOffset`."""
-    utc = moment.astimezone(UTC).replace(tzinfo=None)
+def instant(value: datetime) -> str:
+    """The stored form of an `Edm.DateTimeOffset`; `value` has a time zone."""
+    utc = value.astimezone(UTC).replace(tzinfo=None)
     return f"{utc.isoformat(timespec='milliseconds')}Z"
 
 
@@ -113,7 +113,7 @@ class TimeOfDay(TextualType):
 
     edm_name = "Edm.TimeOfDay"
     default = "00:00:00.000"
-    no_value = '"00:00:00.000"'
+    empty_json = '"00:00:00.000"'
     expected = "a time of day"
     example = '"23:59:59.999"'
     json_schema = MappingProxyType({"type": "string", "format": "time"})
@@ -138,12 +138,12 @@ class TimeOfDay(TextualType):
 class Duration(TextualType):
     """A duration (XML Schema `dayTimeDuration`), stored in hundred-thousandths of a second.
 
-    Its seconds are a Decimal and have the range of one.
+    Its length in seconds is a Decimal, and has the range and the scale of one.
     """
 
     edm_name = "Edm.Duration"
     default = 0
-    no_value = '"PT0S"'
+    empty_json = '"PT0S"'
     expected = "a duration"
     example = '"P1DT12H"'
     json_schema = MappingProxyType({"type": "string", "format": "duration"})

@@ -27,7 +27,7 @@ Wire = str | int | bool | msgspec.Raw
 """A value for the JSON encoder."""
 
 JsonSchema = Mapping[str, object]
-"""A schema in JSON Schema 2020-12, which OpenAPI 3.1 uses."""
+"""A JSON Schema (2020-12), as in OpenAPI 3.1."""
 
 
 class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the program
@@ -42,7 +42,7 @@ class ValueFault(Exception):  # noqa: N818 - a fault of a value, not of the prog
         self.remedy = remedy
 
     def refusal(self, error: ErrorType, subject: str, target: str) -> Refusal:
-        """The refusal of the value; `subject` begins the sentence and ends in the name."""
+        """The refusal of the value; `subject` begins the sentence and ends with the name."""
         return Refusal(error, f"{subject} {self.problem}", self.remedy, target=target)
 
 
@@ -68,7 +68,7 @@ def nul_fault() -> ValueFault:
 class PrimitiveType(ABC):
     """A primitive type of OData (CSDL 4.01, section 3.3) with the forms of its values.
 
-    The readers of values raise `ValueFault`.
+    The methods `from_…` raise `ValueFault` for a value that the type does not accept.
     """
 
     edm_name: str
@@ -77,11 +77,11 @@ class PrimitiveType(ABC):
     default: Stored
     """The stored form of an empty value."""
 
-    no_value: str
+    empty_json: str
     """The wire form of an empty value, as JSON."""
 
     expected: str
-    """The values, with an article: messages say "must be …"."""
+    """A noun phrase for the values, after "must be" in messages."""
 
     example: str
     """A value as JSON, for messages."""
@@ -96,7 +96,7 @@ class PrimitiveType(ABC):
     """The facets in `$metadata`, for example `MaxLength` (CSDL 4.01, section 7.2)."""
 
     to_wire: Callable[[Stored], Wire] | None = None
-    """Stored to wire form; None if the two are the same."""
+    """Converts the stored form to the wire form; None if they are the same."""
 
     @property
     def to_ieee754_wire(self) -> Callable[[Stored], Wire] | None:
@@ -112,11 +112,11 @@ class PrimitiveType(ABC):
 
     @abstractmethod
     def from_json(self, value: Json) -> Stored:
-        """Wire form to stored form."""
+        """Convert the wire form to the stored form."""
 
     @abstractmethod
     def from_text(self, text: str) -> Stored:
-        """Text form to stored form. An empty text is not a value, except of text."""
+        """Convert the text form to the stored form. Only text accepts an empty text."""
 
     @property
     def accepted_json_schema(self) -> JsonSchema:
@@ -128,27 +128,27 @@ class PrimitiveType(ABC):
         return self.quoted and stored == self.default
 
     def from_key(self, text: str) -> Stored:
-        """A key in a URL, without its quotes, to stored form."""
+        """Convert a key in a URL, without its quotes, to the stored form."""
         return self.from_text(text)
 
     def from_texts(self, texts: Sequence[str]) -> list[Stored]:
-        """A column of cells to stored forms, empty cells to the default.
+        """Convert a column of cells to stored forms, and empty cells to the default.
 
-        Equal cells are read once, because columns of business records have few distinct values.
+        Equal cells are converted once: columns of business records have few distinct values.
         """
-        known: dict[str, Stored] = {"": self.default}
-        for text in set(texts) - known.keys():
-            known[text] = self.from_text(text)
-        return [known[text] for text in texts]
+        by_text: dict[str, Stored] = {"": self.default}
+        for text in set(texts) - by_text.keys():
+            by_text[text] = self.from_text(text)
+        return [by_text[text] for text in texts]
 
     def to_text(self, stored: Stored) -> str:
-        """Stored form to text form."""
+        """Convert the stored form to the text form."""
         return str(stored)
 
     def wrong_type(self, value: Json) -> ValueFault:
         """The fault of null, or of a JSON value of another type."""
         if value is None:
-            return ValueFault("must not be null", f"Send {self.no_value} to clear it.")
+            return ValueFault("must not be null", f"Send {self.empty_json} to clear it.")
         return ValueFault(
             f"must be {self.expected}, not {json_type(value)}",
             f"Send a value such as {self.example}.",
@@ -186,7 +186,7 @@ class Guid(TextualType):
 
     edm_name = "Edm.Guid"
     default = NO_GUID
-    no_value = f'"{NO_GUID}"'
+    empty_json = f'"{NO_GUID}"'
     expected = "a Guid"
     example = '"5d115c9c-44e3-4a11-bb43-000d3a2feca1"'
     json_schema = MappingProxyType({"type": "string", "format": "uuid"})
@@ -207,7 +207,7 @@ class Boolean(PrimitiveType):
 
     edm_name = "Edm.Boolean"
     default = 0
-    no_value = "false"
+    empty_json = "false"
     expected = "true or false"
     example = "true"
     json_schema = MappingProxyType({"type": "boolean"})
@@ -244,7 +244,7 @@ class Text(TextualType):
     edm_name = "Edm.String"
     quoted = True
     default = ""
-    no_value = '""'
+    empty_json = '""'
     expected = "text"
     example = '"text"'
 
@@ -285,7 +285,7 @@ class Text(TextualType):
 
 
 class Base64Text(Text):
-    """Text in Base64 (RFC 4648, section 4, with padding), as long as the body may be."""
+    """Text in Base64 (RFC 4648, section 4, with padding), of any length."""
 
     expected = "Base64-encoded text"
     example = '"SGVsbG8="'

@@ -59,7 +59,7 @@ class Api:
         self._authenticator = authenticator
         self._journal = journal
         self._settings = settings
-        self._cors = Cors.of(settings)
+        self._cors = Cors(settings.origins) if settings.origins else None
         self._base = settings.base_path.encode()
         self._below = self._base + b"/"
 

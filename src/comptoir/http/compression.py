@@ -117,7 +117,7 @@ Body = bytes | Pieces
 
 
 def encoded(headers: list[Header], body: Body, coding: Coding) -> Body:
-    """Compress a body for the client, and add the headers that say so."""
+    """Compress a body for the client, and add the headers that announce it."""
     if isinstance(body, bytes) and len(body) < MIN_BYTES and not (coding.always and body):
         return body
     headers.append(VARY)

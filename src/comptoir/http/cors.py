@@ -1,14 +1,11 @@
 """Requests by scripts of other sites: the CORS protocol (Fetch Standard, 3.2).
 
 Responses never allow credentials: a script needs a bearer token, so it cannot abuse a cookie of a
-user's browser, and the origin `*` alone gives no access.
+user's browser, and the origin `*` alone does not grant access.
 """
-
-from typing import Self
 
 from starlette.types import Scope
 
-from comptoir.config import Settings
 from comptoir.request.headers import combined
 from comptoir.response.response import Header, Response
 
@@ -57,7 +54,7 @@ ALLOWED_HEADERS = frozenset(
         b"x-requested-with",
     }
 )
-"""Headers that a script may send: those that the service reads, and those that libraries add."""
+"""Headers that a script may send: the service reads some, and client libraries add the others."""
 
 _EXPOSED: Header = (
     b"access-control-expose-headers",
@@ -69,17 +66,11 @@ _EXPOSED: Header = (
 
 
 class Cors:
-    """Tells browsers which sites' scripts may read the responses."""
+    """The headers by which browsers let scripts of other sites read the responses."""
 
     def __init__(self, origins: frozenset[str]) -> None:
         self._any = ANY in origins
         self._origins = frozenset(origin.encode() for origin in origins)
-
-    @classmethod
-    def of(cls, settings: Settings) -> Self | None:
-        """The protocol by the settings; None if no other site is allowed."""
-        origins = settings.origins
-        return cls(origins) if origins else None
 
     def preflight(self, scope: Scope) -> Response | None:
         """The response to a preflight request of an allowed origin; None for other requests."""

@@ -22,7 +22,7 @@ NO_STORE: tuple[Header, ...] = (
 """Headers of a response that no cache may store (RFC 9111), the default.
 
 Responses depend on a token, and most change without notice. Without these headers, a cache may
-return a 404 or a deleted record for as long as it guesses.
+return a 404 or a deleted record for any length of time.
 """
 
 REVALIDATE: tuple[Header, ...] = (
@@ -31,7 +31,7 @@ REVALIDATE: tuple[Header, ...] = (
     # a record has one tag in all of its formats
     (b"vary", b"Accept"),
 )
-"""Headers of a response that its client may cache, and reuse while its tag is current."""
+"""Headers of a response that its client may cache, and reuse after it has checked the ETag."""
 
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)
@@ -129,16 +129,13 @@ async def read_body(receive: Receive, headers: Headers, limit: int) -> bytes:
     declared = headers.get(b"content-length", b"0")
     if declared.isdigit() and int(declared[:18]) > limit:
         raise body_too_large(limit, is_unread=True)
-    parts: list[bytes] = []
-    size = 0
+    body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnectedError
-        part: bytes = message.get("body", b"")
-        size += len(part)
-        if size > limit:
+        body += message.get("body", b"")
+        if len(body) > limit:
             raise body_too_large(limit, is_unread=True)
         if not message.get("more_body", False):
-            return part if not parts else b"".join([*parts, part])
-        parts.append(part)
+            return bytes(body)

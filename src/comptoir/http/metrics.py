@@ -49,23 +49,13 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        self._ahead_until = Gauge(
-            AHEAD_UNTIL,
-            "The latest time of a change that is ahead of the clock; 0 for none.",
-            registry=self._registry,
-            multiprocess_mode="max",
+        self._ahead_until = self._latest(
+            AHEAD_UNTIL, "The latest time of a change that is ahead of the clock; 0 for none."
         )
-        self._stored_at = Gauge(
-            STORED_AT,
-            "When a change was last stored; 0 for never.",
-            registry=self._registry,
-            multiprocess_mode="max",
-        )
-        self._full_at = Gauge(
+        self._stored_at = self._latest(STORED_AT, "When a change was last stored; 0 for never.")
+        self._full_at = self._latest(
             FULL_AT,
             "When a write last failed because the disk of the database was full; 0 for never.",
-            registry=self._registry,
-            multiprocess_mode="max",
         )
         self._condition: Condition | None = None
         self._replica_reads = Counter(
@@ -74,6 +64,10 @@ class Metrics:
             ("outcome",),
             registry=self._registry,
         )
+
+    def _latest(self, name: str, description: str) -> Gauge:
+        """A time, of which the latest of all workers counts."""
+        return Gauge(name, description, registry=self._registry, multiprocess_mode="max")
 
     def watch(self, condition: Condition) -> None:
         """Include the condition of a store."""

@@ -83,7 +83,7 @@ class ServerConfig(Config):
 
 
 class GatheringTransport(asyncio.Transport):
-    """Joins what is written in one iteration of the event loop, and writes it to a transport.
+    """Joins the writes of one iteration of the event loop, and passes them to a transport.
 
     The server writes the head of a response and its body separately, and a system call for each is
     a noticeable part of the cost of a short response. The transport also aborts a connection whose
@@ -137,13 +137,13 @@ class GatheringTransport(asyncio.Transport):
         self._transport.abort()
 
     def watch(self) -> None:
-        """Start to look for progress of the client, if nothing does yet."""
+        """Start the check for progress of the client, unless it runs."""
         if self._stall is None:
             self._unread = self._unread_bytes()
             self._stall = self._loop.call_later(self._stall_seconds, self._check_progress)
 
     def unwatch(self) -> None:
-        """Stop looking for progress."""
+        """Stop the check for progress."""
         if self._stall is not None:
             self._stall.cancel()
             self._stall = None
@@ -158,8 +158,8 @@ class GatheringTransport(asyncio.Transport):
     def _unread_bytes(self) -> int:
         """Bytes that the client's system has not acknowledged, in this process and its kernel.
 
-        The write buffer alone does not show slow progress: the kernel takes more only when a third
-        of its queue, which grows to megabytes, is free.
+        The write buffer alone does not show slow progress: the kernel accepts more data only when a
+        third of its queue, which grows to megabytes, is free.
         """
         try:
             count = ioctl(self.peer.fileno(), termios.TIOCOUTQ, bytes(4))
@@ -207,14 +207,14 @@ class Protocol(HttpToolsProtocol):
         self._settings = config.settings
         self._in_body = False
         self._overhead_bytes = 0
-        """Bytes that have arrived of a head, or of a body besides its content."""
+        """Bytes received of a head, or of a body besides its content."""
         self._responding: RequestResponseCycle | None = None
         self._ignores_input = False
         """Whether the connection ends with the responses under way."""
         self._probe: asyncio.TimerHandle | None = None
-        """Asks whether the client is still there, after the end of its input."""
+        """Checks whether the client still reads, after the end of its input."""
         self._deadline: asyncio.TimerHandle | None = None
-        """Checks whether the request has arrived, while one has not."""
+        """Ends the wait for the rest of a request; None if none is incomplete."""
 
     # uvicorn narrows the argument's type in the same way
     @override
@@ -254,7 +254,7 @@ class Protocol(HttpToolsProtocol):
             if self._is_incomplete():
                 self._refuse(refusals.incomplete())
             elif self._latest() is not None:
-                self._close_after(self.cycle)
+                self._close_after_latest()
             else:
                 return False
         if self._probe is None:
@@ -299,6 +299,11 @@ class Protocol(HttpToolsProtocol):
                 self._start_deadline()
         elif self._deadline is not None:
             self._cancel_deadline()
+            # uvicorn starts the timer only at the end of a response, which this request outlasted
+            if self.cycle.response_complete:
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
 
     def _is_incomplete(self) -> bool:
         if self._in_body or self._overhead_bytes:
@@ -311,9 +316,7 @@ class Protocol(HttpToolsProtocol):
             return
         self._overhead_bytes += len(data)
         try:
-            offset = self._feed(data)
-            if offset is not None:
-                self._ignore_upgrades(data, offset)
+            self._feed(data)
         except httptools.HttpParserCallbackError as fault:
             # the context is the refusal that a callback of this class raised
             cause = fault.__context__
@@ -324,7 +327,7 @@ class Protocol(HttpToolsProtocol):
             self._refuse(refusals.malformed(str(fault)))
         limit = self._settings.header_bytes
         if self._overhead_bytes < 0:
-            # chunks with less overhead than allowed do not allow more for what comes after them
+            # chunks with less overhead than allowed do not allow more for later data
             self._overhead_bytes = 0
         # the parser reports a header only at its end, so the bytes are counted here
         elif self._overhead_bytes > limit and not self._ignores_input:
@@ -333,21 +336,16 @@ class Protocol(HttpToolsProtocol):
                 too_large = refusals.body_overhead_too_large
             self._refuse(too_large(limit))
 
-    def _feed(self, data: bytes | memoryview) -> int | None:
-        """Parse data; returns the offset after the head of a request with `Upgrade`."""
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            offset: int = upgrade.args[0]
-            return offset
-        return None
-
-    def _ignore_upgrades(self, data: bytes | memoryview, offset: int | None) -> None:
-        """Read what comes after an `Upgrade` as HTTP/1.1 (RFC 9110, 7.8)."""
-        while offset is not None:
-            data = data[offset:]
+    def _feed(self, data: bytes | memoryview) -> None:
+        """Parse data as HTTP/1.1, even after a head with `Upgrade` (RFC 9110, 7.8)."""
+        while True:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                data = data[upgrade.args[0] :]
+            else:
+                return
             self._resume_at_body()
-            offset = self._feed(data)
 
     def _resume_at_body(self) -> None:
         """Continue at the body of the request whose head was read, with a new parser."""
@@ -376,7 +374,10 @@ class Protocol(HttpToolsProtocol):
             )
             if len(self.url) + fields > limit:
                 raise refusals.head_too_large(limit)
-        check_head(self.parser.get_http_version(), self.headers)
+        version = self.parser.get_http_version()
+        check_head(version, self.headers)
+        # a client of HTTP/1.0 does not expect an interim response (RFC 9110, 10.1.1)
+        self.expect_100_continue &= version != "1.0"
         if not self.url.startswith(b"/") or b"#" in self.url:
             self.url = origin_form(self.parser.get_method(), self.url)
         super().on_headers_complete()
@@ -407,7 +408,7 @@ class Protocol(HttpToolsProtocol):
             cycle.message_event.set()
         # the parser also uses Connection from trailers, and reads nothing after "close"
         if self.headers and not self.parser.should_keep_alive():
-            self._close_after(cycle)
+            self._close_after_latest()
 
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -455,7 +456,7 @@ class Protocol(HttpToolsProtocol):
                 # the refusal takes the place of the waiting request
                 self.pipeline.popleft()
             elif previous.response_started:
-                self._close_after(previous)
+                self._close_after_latest()
                 return
             else:
                 self._disconnect(previous)
@@ -467,11 +468,11 @@ class Protocol(HttpToolsProtocol):
         else:
             self.pipeline.appendleft((self.cycle, app))
 
-    def _close_after(self, cycle: RequestResponseCycle) -> None:
+    def _close_after_latest(self) -> None:
         """Close the connection after the response of the latest exchange."""
         self._ignores_input = True
-        cycle.keep_alive = False
-        if cycle.response_complete:
+        self.cycle.keep_alive = False
+        if self.cycle.response_complete:
             self.transport.close()
 
     @staticmethod
@@ -523,8 +524,8 @@ def _without_chunks(
 ) -> ASGI3Application:
     """Wrap an application for HTTP/1.0, which has no chunked coding (RFC 9112, 6.1).
 
-    The end of the connection ends a body of unknown length. A response that breaks off resets the
-    connection, so that the client does not take it for complete.
+    The end of the connection ends a body of unknown length. If a response breaks off, the
+    connection is reset, so that the client does not consider the response complete.
     """
 
     async def wrapped(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:

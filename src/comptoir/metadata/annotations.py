@@ -1,6 +1,6 @@
 """The annotations of `$metadata`, in the terms of the OASIS vocabularies `Org.OData.….V1`.
 
-What clients can do with each entity set, and with the service as a whole.
+They announce the capabilities of each entity set and of the service.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -59,7 +59,7 @@ def full_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PropertyPath:
-    """The name of a property as a value."""
+    """A property as a value."""
 
     name: str
 
@@ -86,7 +86,7 @@ Value = bool | int | str | PropertyPath | Member | Record | tuple["Value", ...]
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A term, with the short name of its vocabulary, and its value."""
+    """A term, such as `Core.Description`, and its value."""
 
     term: str
     value: Value
@@ -118,7 +118,7 @@ def description_annotations(text: str) -> Annotations:
 
 
 def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """What clients can do with a set at its address."""
+    """The capabilities of a set at its address."""
     found: list[Annotation] = []
     if entity_set.read_only:
         found.append(Annotation("Core.Permissions", Member("Core.Permission", "Read")))
@@ -133,10 +133,10 @@ def set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annota
 
 
 def root_set_annotations(entity_set: EntitySet, capabilities: Capabilities) -> Annotations:
-    """The annotations of a set that the service root contains."""
+    """The annotations of a set that is addressed from the root of the document."""
     if entity_set.read_only:
         return set_annotations(entity_set, capabilities)
-    # an ETag is not computed from properties, so the collection of these is empty
+    # empty, because ETags are not computed from properties
     tags = Annotation("Core.OptimisticConcurrency", ())
     return (tags, *set_annotations(entity_set, capabilities))
 
@@ -153,12 +153,12 @@ def unreadable_set_annotations(where: str) -> Annotations:
 
 
 def navigation_annotations(navigation: NavigationProperty) -> Annotations:
-    """Related records are created in their own set."""
+    """The restriction that related records are created in their own set."""
     return _NOT_INSERTABLE if navigation.collection else ()
 
 
 def container_annotations(capabilities: Capabilities) -> Annotations:
-    """The capabilities of the service as a whole."""
+    """The capabilities of the service."""
     batch: Mapping[str, Value] = {
         "Supported": True,
         "ContinueOnErrorSupported": True,
@@ -229,7 +229,7 @@ def _write_restrictions(entity_set: EntitySet, capabilities: Capabilities) -> An
     required = _paths(each.name for each in entity_type.properties if each.required)
     if required:
         insert["RequiredProperties"] = required
-    # without UpdateMethod, clients expect PATCH and may use PUT: the service supports both
+    # UpdateMethod is omitted: clients then expect PATCH and may use PUT, and both are supported
     update: dict[str, Value] = {"Updatable": True, "Upsertable": False}
     fixed = _paths(each.name for each in entity_type.properties if each.kept_on_create)
     if fixed:
@@ -246,7 +246,7 @@ def _query_capabilities(entity_set: EntitySet, capabilities: Capabilities) -> An
     hidden = entity_type.secrets
     filtering: dict[str, Value] = {"Filterable": True, "RequiresFilter": False}
     if not entity_set.per_company:
-        # no filter reads the records of several companies
+        # a filter does not read the records of several companies
         filtering["MaxLevels"] = 0
     if hidden:
         filtering["NonFilterableProperties"] = _paths(hidden)

@@ -85,9 +85,9 @@ class Description:
 def describe(model: Model, capabilities: Capabilities, *, under_company: bool) -> Description:
     """Describe the model at the root of the service, or at a company's root.
 
-    Both have the same types and sets, because navigation and context URLs refer to the sets, and
-    generated clients need them. Only the sets at the root are in the service document, and the
-    others are declared as not readable there. At the root of the service, companies contain them.
+    Both documents declare the same types and sets, because navigation and context URLs refer to the
+    sets, and generated clients need them. Only the sets at the root are in the service document;
+    the others are declared as not readable. At the root of the service, companies contain them.
     """
     return Description(
         types=tuple(_types(model, capabilities, under_company=under_company)),
@@ -164,7 +164,7 @@ def _suggested(declared: Property) -> Iterator[Annotation]:
 
 
 def _filter_only(name: str) -> PropertyElement:
-    """A property that records do not have, which CSDL can only say in its description.
+    """A property that records do not have, which CSDL can express only in the description.
 
     It is nullable, so that readers accept records without it, and cannot be read or written.
     """

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: the paths and methods of the API for clients that do not use CSDL."""
+"""The OpenAPI 3.1 document, for clients that do not use CSDL."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
@@ -194,7 +194,7 @@ class _SetPaths:
         yield from self._alternate_key_paths(entity_set, address)
 
     def _record(self, entity_set: EntitySet, ending: str) -> Mapping[str, JsonSchema]:
-        """The operations on a record; `ending` distinguishes those by an alternate key."""
+        """The operations on a record; `ending` keeps the operation ids of its keys apart."""
         operations = self._operations
         found = {"get": operations.read(entity_set, entity_set, f"read{ending}")}
         if not entity_set.read_only:

@@ -37,7 +37,7 @@ OData-Version: 4.0
 {"value":[]}
 --batch_1--
 """.replace("\n", "\r\n")
-"""A batch in multipart/mixed is text, because OpenAPI cannot describe parts that are requests."""
+"""A batch in multipart/mixed is text, because OpenAPI cannot describe requests as parts."""
 _EXPANDED = " Only with `$expand`."
 
 _TEXT: JsonSchema = {"type": "string"}
@@ -121,7 +121,7 @@ def _create(entity_set: EntitySet) -> JsonSchema:
             continue
         schema = {**_accepted(declared), **_annotations(declared)}
         if not declared.required and not entity_type.has_computed_default(declared):
-            schema["default"] = msgspec.json.decode(declared.type.no_value)
+            schema["default"] = msgspec.json.decode(declared.type.empty_json)
         properties[declared.name] = schema
     required = [each.name for each in entity_type.properties if each.required]
     return {

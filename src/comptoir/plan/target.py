@@ -1,7 +1,7 @@
 """Resource paths bound to the model (OData URL Conventions 4.01, section 4).
 
-`resolve` finds out what a path names. `RecordPath` finds the record at a path that does not simply
-name it by its key.
+`resolve` determines what a path names. `RecordPath` finds a record that a path names by navigation
+or by an alternate key.
 """
 
 from collections.abc import Collection, Generator, Sequence
@@ -29,7 +29,7 @@ _UNSUPPORTED = frozenset({"$all", "$crossjoin", "$each", "$entity", "$filter", "
 
 
 class Resource(StrEnum):
-    """What a path names, which decides the methods that it allows."""
+    """The resources that a path can name, which determine the allowed methods."""
 
     SERVICE = "the service document"
     METADATA = "the metadata document"
@@ -58,11 +58,11 @@ class PathStep(msgspec.Struct, frozen=True):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a path names.
+    """The resource that a path names.
 
     `entity_set` is the set of the records at the end of the path, after its `steps`. The key is
-    either `key` or, for an alternate key, `alternate`; `named` says that the path names the key's
-    properties. `company_id` is a Guid, but the company may not exist.
+    either `key` or, for an alternate key, `alternate`; with `named` the path has the names of the
+    key's properties. `company_id` is a Guid, but the company may not exist.
     """
 
     resource: Resource
@@ -128,7 +128,7 @@ def resolve(
 
 
 def _simple(model: Model, segment: Segment, company_id: str) -> Target | None:
-    """The target of the two most frequent forms, a set and a record by its key; else None."""
+    """The target of the two most frequent forms, a set and a record by its key; None for others."""
     entity_set = model.by_name.get(segment.name)
     if entity_set is None or not entity_set.per_company:
         return None
@@ -237,7 +237,7 @@ class _Resolver:
 
 
 def _not_found(segments: Sequence[Segment], at: Segment, known: Collection[str]) -> Refusal:
-    """404 for the segment `at`, where `known` names would be valid; 501 for unsupported ones."""
+    """404 for the segment `at`, instead of which `known` names are valid; 501 if unsupported."""
     for segment in segments:
         if segment.name in _UNSUPPORTED:
             return unsupported(f"{segment.name} in a path", remedy="Use a path without it.")
@@ -329,7 +329,7 @@ class RecordPath(msgspec.Struct, frozen=True):
         return row
 
     def within(self) -> Generator[PagePlan, list[Row], Within | None]:
-        """Find the values that relate records to the path's last step; None if there are none."""
+        """Find the values of the records to which the last step leads; None if it leads to none."""
         within: Within | None = ()
         for step in self.target.steps:
             row = yield from self._one(step.entity_set, step.key or (), within)
@@ -337,7 +337,7 @@ class RecordPath(msgspec.Struct, frozen=True):
                 return None
             own, other = step.navigation.on
             value = row[step.entity_set.type.column_of[own]]
-            # a blank value relates to nothing
+            # an empty value relates no records
             within = None if value == "" else ((other, value), *step.navigation.only.items())
         return within
 
@@ -357,7 +357,7 @@ class RecordPath(msgspec.Struct, frozen=True):
 
 
 RecordAddress = Stored | RecordPath
-"""A record by its key, or by a path on which it is to be found."""
+"""A record by its key, or by a path that leads to it."""
 
 
 def record_not_found(entity_set: EntitySet, key: Stored) -> Refusal:

@@ -1,1 +1,1 @@
-"""How to answer: rows to bytes, tags, links, errors."""
+"""Responses as bytes: records, collections, batches and errors."""

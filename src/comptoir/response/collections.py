@@ -55,7 +55,7 @@ class ResultWriter:
         self._row = self._object(self._tree, entity_set.type.name)
 
     def count(self, number: int) -> Wire:
-        """A number of rows, which is an Edm.Int64, in the format."""
+        """A number of rows, which is an Edm.Int64, in wire form."""
         return str(number) if self._form.ieee754 else number
 
     def context(self, company: Company | None) -> str:
@@ -70,7 +70,7 @@ class ResultWriter:
         return _encode([make(row) for row in rows])[1:-1]
 
     def _object(self, tree: _Tree, type_name: str | None) -> _Maker:
-        """Makes an object of a row: an entity of a type, or without one an object within it."""
+        """A function from a row to an entity, or without `type_name` to an object within one."""
         names: list[str] = []
         makers: list[_Maker] = []
         if type_name is not None and self.level != NONE:
@@ -93,7 +93,7 @@ class ResultWriter:
         return lambda row: shape(*[make(row) for make in makers])
 
     def _shows_type(self, name: str, edm_name: str, *, at_top: bool) -> bool:
-        """Whether a value has its type beside it (JSON Format 4.01, section 4.6.3).
+        """Whether a value is annotated with its type (JSON Format 4.01, section 4.6.3).
 
         An alias may be the name of a property that is declared with another type.
         """
@@ -116,7 +116,7 @@ class CollectionWriter:
     """Writes one collection: its head, slices of its rows, and its tail, in this order."""
 
     suffix = ""
-    """What follows the context URL of the rows in that of the collection."""
+    """The end of the context URL, after that of the rows."""
 
     def __init__(self, rows: RowWriter, company: Company | None) -> None:
         self._rows = rows
@@ -160,7 +160,7 @@ class CollectionWriter:
 
 
 class PageWriter(CollectionWriter):
-    """Writes a page of a collection: cuts its rows to the page size, and links to the rest.
+    """Writes a page of a collection: limits the rows to the page size, and links to the rest.
 
     `address` is the URL of the collection, `query` the query string of the page. For a client that
     tracks changes, rows that changed after the number `since` are omitted: the delta link, which
@@ -179,8 +179,8 @@ class PageWriter(CollectionWriter):
     ) -> None:
         super().__init__(rows, company)
         self.next_link: str | None = None
-        self.passed = 0
-        """The number of rows that the page has so far, those omitted included."""
+        self.row_count = 0
+        """The number of rows so far, including the omitted ones."""
         self._page = page
         self._address = address
         self._query = query
@@ -188,18 +188,18 @@ class PageWriter(CollectionWriter):
         self._delta = (("$deltatoken", delta_token),) if delta_token else ()
         self._last: Row | None = None
 
-    def shown(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Those of the next rows that are written."""
-        fitting = rows[: self._page.size - self.passed]
+    def visible(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows, of the next ones, that belong on the page."""
+        fitting = rows[: self._page.size - self.row_count]
         if self._since is None:
             return fitting
         return [row for row in fitting if int(row[0]) <= self._since]
 
-    def pass_over(self, rows: Sequence[Row]) -> None:
-        """Note that the next rows were written, as far as the page has room for them."""
-        fitting = rows[: self._page.size - self.passed]
+    def advance(self, rows: Sequence[Row]) -> None:
+        """Count the next rows as written; ends the page if it has no room for all of them."""
+        fitting = rows[: self._page.size - self.row_count]
         if fitting:
-            self.passed += len(fitting)
+            self.row_count += len(fitting)
             self._last = fitting[-1]
         if len(rows) > len(fitting):
             self.end_page()
@@ -207,7 +207,7 @@ class PageWriter(CollectionWriter):
     def end_page(self) -> None:
         """Let the next page start after the rows so far."""
         if self._last is not None:
-            token = self._page.token_after(self._last, self.passed)
+            token = self._page.token_after(self._last, self.row_count)
             query = continued(self._query, ("$skiptoken", token), *self._delta)
             self.next_link = f"{self._address}?{query}"
 
@@ -270,7 +270,7 @@ def _indices(tree: _Tree) -> list[int]:
 
 
 def _null_or(make: _Maker, indices: Sequence[int]) -> _Maker:
-    """Null for a row without a related record, whose properties would not be null."""
+    """A function that returns null for a row without a related record, instead of an object."""
     return lambda row: None if all(row[index] is None for index in indices) else make(row)
 
 

@@ -40,7 +40,7 @@ Extras = Sequence[Extra]
 
 
 def opaque_tag(company: Company | None, version: str | int) -> str:
-    """The tag without `W/` and quotes; a company's version is its whole tag."""
+    """The tag without `W/` and quotes; without a company, the version is the tag."""
     return f"{company.incarnation}.{version}" if company else str(version)
 
 
@@ -49,7 +49,7 @@ def entity_tag(company: Company | None, version: str | int) -> str:
     return f'W/"{opaque_tag(company, version)}"'
 
 
-class Derived(msgspec.Struct, frozen=True, gc=False):
+class ComputedField(msgspec.Struct, frozen=True, gc=False):
     """A computed property, and its index among the computed properties of a row."""
 
     name: str
@@ -79,14 +79,14 @@ class RecordShape(msgspec.Struct, frozen=True, gc=False):
     """
 
     names: tuple[str, ...] | None = None
-    derived: tuple[Derived, ...] = ()
+    computed_fields: tuple[ComputedField, ...] = ()
     nested: tuple[Nested, ...] = ()
     address: bool = False
 
     @property
     def selection(self) -> str:
         """The select list of a context URL (OData Protocol 4.01, section 10.7); may be empty."""
-        shown = [each.name for each in self.derived]
+        shown = [each.name for each in self.computed_fields]
         if self.names is not None:
             shown[:0] = self.names
         elif shown:
@@ -122,7 +122,7 @@ class RecordWriter:
         entity_type = entity_set.type
         fields = _fields(entity_set, form, shape)
         self._sources = [source for _, source in fields]
-        self._whole = shape.names is None and not shape.derived and level != FULL
+        self._whole = shape.names is None and not shape.computed_fields and level != FULL
         self._linked = tuple(entity_type.related) if level == FULL and not shape.address else ()
         names = [*control, *(name for name, _ in fields)]
         names += [f"{each}@odata.navigationLink" for each in self._linked]
@@ -178,9 +178,9 @@ class RecordWriter:
         self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
     ) -> bytes:
         """Records of a collection as JSON objects, separated by commas."""
-        return _encode(self.built(company, rows, extras))[1:-1]
+        return _encode(self.structs(company, rows, extras))[1:-1]
 
-    def built(
+    def structs(
         self, company: Company | None, rows: Sequence[Row], extras: Sequence[Extras] = ()
     ) -> list[msgspec.Struct]:
         """Records of a collection, ready to be encoded."""
@@ -254,7 +254,7 @@ def _fields(entity_set: EntitySet, form: Format, shape: RecordShape) -> list[tup
     names = by_name if shape.names is None else shape.names
     columns = [(name, by_name[name].type, column_of[name]) for name in names]
     computed = len(by_name) + 1
-    columns += [(each.name, each.type, computed + each.index) for each in shape.derived]
+    columns += [(each.name, each.type, computed + each.index) for each in shape.computed_fields]
     fields: list[tuple[str, _Source]] = []
     for name, edm_type, column in columns:
         if form.level == FULL and edm_type.edm_name not in SELF_EVIDENT:

@@ -18,7 +18,7 @@ Pieces = AsyncGenerator[bytes, None]
 class Response(msgspec.Struct):
     """The response to a request. The headers include Content-Type, but not Content-Length.
 
-    A client may cache a response that `is_revalidated`, because its entity tag covers all of it.
+    A client may cache a response that `is_revalidated`: its entity tag covers the whole body.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""The verbs of the API: each checks a request, plans it, runs the plan and responds."""
+"""The verbs of the API: each plans a request, runs the plan and builds the response."""
 
 from comptoir.service.context import Request
 from comptoir.service.service import Service

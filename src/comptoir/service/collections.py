@@ -58,10 +58,10 @@ class Collections:
         bounds = await self._bounds(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         if options.apply is None:
-            self._views.of(context)
+            self._views.view(context)
         plan = bind_count(binding, options, bounds)
         if options.apply is not None:
-            self._views.of_page(context, plan.pipeline)
+            self._views.page(context, plan.pipeline)
         count = await context.reads.count(plan, context.request.while_connected)
         headers = [(b"content-type", b"text/plain;charset=utf-8"), ODATA_VERSION]
         return Response(200, headers, b"%d" % count)
@@ -81,29 +81,29 @@ class Collections:
         """A page of the set's records within bounds, or of the result of `$apply` on them."""
         request, settings, options = context.request, self._runtime.settings, context.options
         allow_options(options, COLLECTION_OPTIONS, "a collection")
-        wished = preferences(request.headers)
-        page_size = min(wished.max_page_size or settings.page_size, settings.max_page_size)
+        preferred = preferences(request.headers)
+        page_size = min(preferred.max_page_size or settings.page_size, settings.max_page_size)
         if options.apply is not None and options.deltatoken is not None:
             raise inapplicable("$deltatoken", "the result of $apply")
         computed = self._views.computed(context)
         binding = self._runtime.binding_context(context.entity_set, options.aliases, computed)
         page = bind_page(binding, options, bounds, page_size)
-        rows, expander = self._views.of_page(context, page.plan.pipeline)
+        rows, expander = self._views.page(context, page.plan.pipeline)
         delta = None
         if options.deltatoken is not None:
-            delta = await self._deltas.given(context, options.deltatoken, page)
+            delta = await self._deltas.resume(context, options.deltatoken, page)
             if options.skiptoken is None:
                 return await self._deltas.changes(context, rows, page, delta)
-        elif wished.track_changes:
-            delta = await self._deltas.begin(context, page)
+        elif preferred.track_changes:
+            delta = await self._deltas.start(context, page)
         count = None
         if page.count is not None:
             count = await context.reads.count(page.count, request.while_connected)
         blocks = blocks_of(context.reads.page(page.plan, request.while_connected), expander)
         first: Sequence[Row] = await anext(blocks, [])
         headers = context.headers()
-        if wished is not NO_PREFERENCES:
-            applied = wished.applied(page_size=page_size, track_changes=delta is not None)
+        if preferred is not NO_PREFERENCES:
+            applied = preferred.applied(page_size=page_size, track_changes=delta is not None)
             if applied:
                 headers.append((b"preference-applied", applied))
         writer = PageWriter(

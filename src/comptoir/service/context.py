@@ -1,4 +1,4 @@
-"""What the verbs work on: the request with the target of its path, and the runtime."""
+"""The input of the verbs: the request with the target of its path, and the runtime."""
 
 from collections.abc import Awaitable, Callable, Generator
 from functools import lru_cache
@@ -127,14 +127,14 @@ class Context(msgspec.Struct):
 
     @property
     def address(self) -> RecordAddress:
-        """The key of the record that the path names, or the path on which it is to be found."""
+        """The key of the record that the path names, or the path that leads to it."""
         target = self.target
         if target.key is not None and not target.steps:
             return target.key
         return RecordPath(target, self.company)
 
     def required_company(self) -> Company:
-        """The company; raises `LookupError` if the path has none, which writes and lists need."""
+        """The company of the path; raises `LookupError` if there is none."""
         if self.company is None:
             raise LookupError(f"{self.entity_set.name} without a company")
         return self.company
@@ -166,14 +166,14 @@ class Context(msgspec.Struct):
         return address
 
     async def within(self) -> Within | None:
-        """The values that narrow a collection to the records that a path's navigation relates.
+        """The values of the records to which the navigation of the path leads.
 
-        None if it relates no records. Raises `Refusal` (404) as `row` does.
+        None if it leads to no records. Raises `Refusal` (404) as `row` does.
         """
         return await self._committed(RecordPath(self.target, self.company).within())
 
     async def _committed(self, lookup: Generator[PagePlan, list[Row], T]) -> T:
-        """The result of a lookup in committed data."""
+        """Run a lookup on committed data."""
         try:
             plan = next(lookup)
             while True:

@@ -1,8 +1,8 @@
 """Changes of a collection since a client read it (OData Protocol 4.01, section 11.3).
 
-The change log is the source: it is read in the order of commits, and has no gaps. A response
-reports a record at its last change, and leaves one that changes meanwhile to the next link. So
-each change is reported once, whatever is written at the same time.
+The change log is read in the order of commits, and has no gaps. A response reports a record at its
+last change. A record that changes meanwhile is left to the next link. Thus concurrent writes never
+make a response skip a change or report it twice.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -35,8 +35,8 @@ class Deltas:
         self._settings = runtime.settings
         self._base_url = runtime.base_url
 
-    async def begin(self, context: Context, page: Page) -> Delta | None:
-        """The delta of a client that reads the collection now, None if it cannot be tracked.
+    async def start(self, context: Context, page: Page) -> Delta | None:
+        """The delta of a client that starts reading now; None if the result cannot be tracked.
 
         The change log of one set does not show when other records change the result.
         """
@@ -46,7 +46,7 @@ class Deltas:
         position = await context.reads.position(context.required_company())
         return Delta(position, None, time_ns())
 
-    async def given(self, context: Context, token: str, page: Page) -> Delta:
+    async def resume(self, context: Context, token: str, page: Page) -> Delta:
         """The delta of a link; raises `Refusal` (400, 410) if the service cannot follow it."""
         if not context.entity_set.tracks_changes:
             raise invalid_delta()
@@ -102,16 +102,16 @@ class Deltas:
         last = {key_type.from_text(each.record): each for each in changes}
         if not last:
             return
-        found = await self._found(context, plan, list(last))
-        lost = [key for key in last if key not in found]
+        found = await self._read(context, plan, list(last))
+        missing = [key for key in last if key not in found]
         everything = PagePlan(
             all_records(context.entity_set),
             msgspec.structs.replace(plan.bounds, within=()),
             plan.limit,
         )
-        elsewhere = await self._found(context, everything, lost)
+        outside = await self._read(context, everything, missing)
         for key, change in sorted(last.items(), key=lambda item: item[1].number):
-            row = found.get(key) or elsewhere.get(key)
+            row = found.get(key) or outside.get(key)
             if row is None:
                 # a later delta reports a record that was deleted after this change
                 if change.verb == DELETE:
@@ -119,10 +119,10 @@ class Deltas:
             elif row[0] == change.number:
                 yield row if key in found else Removed(key, "changed")
 
-    async def _found(
+    async def _read(
         self, context: Context, plan: PagePlan, keys: Sequence[Stored]
     ) -> dict[Stored, Row]:
-        """The records with these keys that a plan finds."""
+        """The records of a plan with these keys, by key."""
         if not keys:
             return {}
         bounds = msgspec.structs.replace(plan.bounds, keys=tuple(padded(keys)))

@@ -59,10 +59,9 @@ class Descriptions:
 
 
 def _supported(found: str, option: str | None, reads_401: bool | None) -> str:
-    """XML instead of JSON for a client that reads nothing above 4.0, which has no CSDL JSON.
+    """The media type; XML instead of JSON for a client of OData 4.0, which has no CSDL JSON.
 
-    `reads_401` is the result of `speaks_401`. Raises `Refusal` (406) when `$format` names JSON:
-    such a URL allows nothing else.
+    `reads_401` is the result of `speaks_401`. Raises `Refusal` (406) if `$format` requires JSON.
     """
     if found != JSON or reads_401 is not False:
         return found

@@ -33,16 +33,16 @@ class Records:
         """The record with `$select`, `$compute` and `$expand`."""
         allow_options(context.options, RECORD_OPTIONS, context.target.resource)
         computed = computed_now(self._views.computed(context))
-        view = self._views.of(context, computed)
+        records, expander = self._views.view(context, computed)
         found = await _found(context, computed)
         if isinstance(found, Response):
             return found
-        extras = () if view.expander is None else (await view.expander.extras([found]))[0]
-        body = view.records.record(context.company, found, extras)
+        extras = () if expander is None else (await expander.extras([found]))[0]
+        body = records.record(context.company, found, extras)
         return _response(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Response:
-        """Operation 9 at a key: the collection, narrowed to the record unless the key is zero."""
+        """The collection, narrowed to the record unless the key is all zeros (operation 9)."""
         # some libraries that do not name the protocol use OData's form, a key with its name
         if names_protocol(context.request.headers) or context.target.named:
             return await self.read(context)
@@ -108,7 +108,7 @@ def _response(context: Context, row: Row, headers: list[Header], body: bytes) ->
 
 
 def _is_covered(context: Context) -> bool:
-    """Whether the response changes only with the record's tag: expanded and computed values may."""
+    """Whether the ETag covers the response; it does not cover computed and related values."""
     return not context.request.query and context.entity_set.view is None
 
 

@@ -1,4 +1,4 @@
-"""From a request to the verb that answers it."""
+"""The dispatch of requests to the verbs."""
 
 from collections.abc import Sequence
 
@@ -121,7 +121,7 @@ class Service:
     def _without_aliases(
         self, segments: Sequence[Segment], options: QueryOptions
     ) -> Sequence[Segment]:
-        """The segments, with values in place of the parameter aliases in their keys."""
+        """The segments, with parameter aliases in keys replaced by their values."""
         aliases = parse_aliases(options.aliases, self._runtime.limits)
         return [
             msgspec.structs.replace(each, key=each.key and resolve_key(each.key, aliases))

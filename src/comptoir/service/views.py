@@ -23,30 +23,30 @@ from comptoir.refusals import unsupported
 from comptoir.request.expand import ExpandLimits, parse_expand
 from comptoir.request.options import continued, query_string
 from comptoir.response.collections import PageWriter, ResultWriter, RowWriter
-from comptoir.response.records import Derived, Extra, Extras, Nested, RecordShape, RecordWriter
+from comptoir.response.records import (
+    ComputedField,
+    Extra,
+    Extras,
+    Nested,
+    RecordShape,
+    RecordWriter,
+)
 from comptoir.response.response import Pieces
 from comptoir.service.context import Context, Runtime, record_writer
 from comptoir.store.event_loop import Slices
 from comptoir.store.store import Reads
 
 BLOCK = 100
-"""Records that are expanded at once."""
+"""The number of records that are expanded at once."""
 
 ROWS = 20_000
 """The most related records that one statement fetches; links lead to the rest."""
 
 BYTES = 4_000_000
-"""The size at which the lists of one company end, together; links lead to the rest."""
+"""Bytes of the lists of one company together; links lead to the rest."""
 
 PIECE = 25
-"""Records with related ones that are encoded before the task yields to the event loop."""
-
-
-class View(msgspec.Struct):
-    """The writer of records, and the expander of the records within them, if there are any."""
-
-    records: RecordWriter
-    expander: "Expander | None" = None
+"""Expanded records that are encoded before the task yields to the event loop."""
 
 
 class Views:
@@ -68,15 +68,17 @@ class Views:
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         return bind_compute(binding, options.compute)
 
-    def of(self, context: Context, columns: Sequence[Column] = ()) -> View:
-        """The view of records whose rows have these columns after the properties.
+    def view(
+        self, context: Context, columns: Sequence[Column] = ()
+    ) -> tuple[RecordWriter, "Expander | None"]:
+        """The writer of records whose rows end in these columns, and the expander within them.
 
         Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
         """
         options = context.options
         entity_set, form = context.entity_set, context.records.form
         if options.select is None and options.expand is None and not columns:
-            return View(context.records)
+            return context.records, None
         names = None
         if options.select is not None:
             known = [each.name for each in columns]
@@ -86,19 +88,18 @@ class Views:
         shape = _shape(entity_set, names, (*related, *contents), columns)
         records = record_writer(self._runtime.base_url, entity_set, form, shape)
         if related:
-            return View(records, RelatedExpander(self._runtime, context, records, related))
+            return records, RelatedExpander(self._runtime, context, records, related)
         if contents:
-            return View(records, CompanyExpander(self._runtime, context, records, contents))
-        return View(records)
+            return records, CompanyExpander(self._runtime, context, records, contents)
+        return records, None
 
-    def of_page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
+    def page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
         """The writer of the rows of a pipeline, and the expander of their related records.
 
         Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
         """
         if not pipeline.is_aggregated:
-            view = self.of(context, pipeline.columns)
-            return view.records, view.expander
+            return self.view(context, pipeline.columns)
         options = context.options
         if options.expand is not None:
             raise unsupported(
@@ -172,7 +173,7 @@ class RelatedExpander:
     ) -> list[Extras]:
         """The fields that one expansion adds to each record."""
         own = records.entity_set.type.column_of[expansion.navigation.on[0]]
-        # a blank value relates to nothing
+        # an empty value relates no records
         values = tuple(sorted({row[own] for row in rows} - {""}, key=str))
         counts: Mapping[Stored, int] = {}
         if values and (nested.counted or nested.result == "count"):
@@ -219,10 +220,10 @@ class RelatedExpander:
         shown = [row for group in groups.values() for row in group[:wanted]]
         writer = record_writer(records.base_url, nested.entity_set, records.form, nested.shape)
         extras = await self._extras(writer, expansion.inner, shown) if expansion.inner else ()
-        built = iter(writer.built(self._context.company, shown, extras))
+        structs = iter(writer.structs(self._context.company, shown, extras))
         return {
             value: _Related(
-                list(islice(built, min(len(group), wanted))),
+                list(islice(structs, min(len(group), wanted))),
                 group[wanted - 1] if len(group) > wanted else None,
             )
             for value, group in groups.items()
@@ -337,7 +338,7 @@ class CompanyExpander:
                 async for piece in pieces_of(writer, expander, rows):
                     size += len(piece)
                     written.append(piece)
-        self._read += writer.passed
+        self._read += writer.row_count
         return writer.next_link, b"".join((b"[", *written, b"]"))
 
 
@@ -363,7 +364,7 @@ async def _regrouped(slices: Slices, size: int) -> Slices:
 
 async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequence[Row]) -> Pieces:
     """The next rows of a page as bytes, in pieces of a length that suits the event loop."""
-    shown = writer.shown(rows)
+    shown = writer.visible(rows)
     if expander is None:
         yield writer.slice(shown)
     else:
@@ -372,7 +373,7 @@ async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequenc
             end = start + PIECE
             yield writer.slice(shown[start:end], extras[start:end])
             await asyncio.sleep(0)
-    writer.pass_over(rows)
+    writer.advance(rows)
 
 
 def _shape(
@@ -384,12 +385,12 @@ def _shape(
     shown = None
     if names is not None:
         shown = tuple([name for name in entity_set.type.by_name if name in names])
-    derived = [
-        Derived(each.name, index, each.type)
+    computed_fields = [
+        ComputedField(each.name, index, each.type)
         for index, each in enumerate(columns)
         if names is None or each.name in names
     ]
-    return RecordShape(shown, tuple(derived), tuple([_nested(each) for each in expansions]))
+    return RecordShape(shown, tuple(computed_fields), tuple([_nested(each) for each in expansions]))
 
 
 def _nested(expansion: Expansion) -> Nested:

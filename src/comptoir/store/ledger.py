@@ -165,7 +165,7 @@ class Ledger:
         acknowledged = self._watermarks.number(self.company)
         if self._number < acknowledged:
             _log.error(
-                "the database is older than what this service last wrote to it: the company %s is "
+                "the database lacks changes that this service has acknowledged: the company %s is "
                 "at change %d, and change %d was acknowledged. Run `comptoir company renew`.",
                 self.company_id,
                 self._number,

@@ -10,7 +10,7 @@ from comptoir.store.schema import Report
 from comptoir.store.sqlite.connection import database_path
 from comptoir.store.sqlite.migrating import migrate_file
 from comptoir.store.store import Store
-from comptoir.store.urls import is_postgres, shown
+from comptoir.store.urls import is_postgres, redacted
 from comptoir.store.watermarks import Watermark
 
 
@@ -23,9 +23,9 @@ def migrate(
 ) -> str:
     """Upgrade the database to the current schema, and return its revision.
 
-    Creates a missing file. With `distribute`, Citus distributes the tables. `report` receives what
-    takes long, and what is not available. Raises `OperatorError` if the database cannot be used or
-    distributed, or has a newer schema. Runs an event loop of its own.
+    Creates a missing file. With `distribute`, Citus distributes the tables. `report` receives
+    messages on delays and on missing extensions. Raises `OperatorError` if the database cannot be
+    used or distributed, or has a newer schema. Runs its own event loop.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.migration import migrate_server  # noqa: PLC0415 - imports asyncpg
@@ -33,7 +33,7 @@ def migrate(
         return asyncio.run(migrate_server(settings, model, report, distribute=distribute))
     if distribute:
         raise OperatorError(
-            f"{shown(settings.database)} is a file and cannot be distributed",
+            f"{redacted(settings.database)} is a file and cannot be distributed",
             "Name a database on PostgreSQL with Citus.",
         )
     return migrate_file(database_path(settings.database), model)
@@ -42,13 +42,13 @@ def migrate(
 def check_replica(settings: Settings) -> None:
     """Raise `OperatorError` if the settings name a replica that does not follow their database.
 
-    `UnreachableError` if it may be available later.
+    The error is an `UnreachableError` if the replica may be available later.
     """
     if not settings.read_database:
         return
     if not is_postgres(settings.database):
         raise OperatorError(
-            f"{shown(settings.database)} is a file, which has no replicas",
+            f"{redacted(settings.database)} is a file, which has no replicas",
             "Remove read_database, or name a database on PostgreSQL.",
         )
     from comptoir.store.postgres.connection import check_url  # noqa: PLC0415 - imports asyncpg
@@ -65,9 +65,9 @@ def check_replica(settings: Settings) -> None:
 def make_ready(settings: Settings, model: Model, report: Report = lambda _: None) -> None:
     """Ensure that the database has the current schema.
 
-    Upgrades a file. Only checks a database on a server, which other hosts may use: its operator
-    upgrades it by `comptoir migrate`. Raises as `migrate` does, and `UnreachableError` if the
-    server may be available later.
+    Upgrades a file. Only checks a database on a server, because other hosts may use it; run
+    `comptoir migrate` to upgrade it. Raises as `migrate` does, and `UnreachableError` if the server
+    may be available later.
     """
     if is_postgres(settings.database):
         from comptoir.store.postgres.connection import check_ready  # noqa: PLC0415 - imports asyncpg
@@ -77,30 +77,34 @@ def make_ready(settings: Settings, model: Model, report: Report = lambda _: None
         migrate_file(database_path(settings.database), model)
 
 
-async def check_not_older(store: Store, marks: Mapping[Company, Watermark]) -> None:
+async def check_not_older(store: Store, watermarks: Mapping[Company, Watermark]) -> None:
     """Raise `OperatorError` if the change log lacks an acknowledged change.
 
-    Ignores companies that have another incarnation than their watermark. Raises `Refusal` (503) if
-    the database is unreachable.
+    Ignores the watermarks of former incarnations. Raises `Refusal` (503) if the database is
+    unreachable.
     """
-    lacking = [company for company, mark in marks.items() if await _lacks(store, company, mark)]
+    lacking = [
+        company
+        for company, watermark in watermarks.items()
+        if await _lacks(store, company, watermark)
+    ]
     if not lacking:
         return
     first = lacking[0]
     others = f", and changes of {len(lacking) - 1} more" if len(lacking) > 1 else ""
     raise OperatorError(
-        "the database is older than what this service last wrote to it: it lacks change "
-        f"{marks[first].number} of the company {first.id}{others}",
+        "the database lacks changes that this service has acknowledged: change "
+        f"{watermarks[first].number} of the company {first.id}{others}",
         "Run `comptoir company renew --all`, then start again.",
     )
 
 
-async def _lacks(store: Store, company: Company, mark: Watermark) -> bool:
+async def _lacks(store: Store, company: Company, watermark: Watermark) -> bool:
     last = await store.last_change(company)
     if last is None:
         return False
-    if last.number <= mark.number:
-        return last != mark
-    # other changes may have taken the numbers of the lost ones
-    found = await store.changes(company, mark.number - 1, 1)
-    return [each.at for each in found] != [mark.at]
+    if last.number <= watermark.number:
+        return last != watermark
+    # later changes may have the numbers of the lost ones
+    found = await store.changes(company, watermark.number - 1, 1)
+    return [each.at for each in found] != [watermark.at]

@@ -1,8 +1,8 @@
 """The schema of a database: its revision, and the programs that may use it.
 
 Each revision declares in `serves` the oldest revision whose programs work with its schema. A schema
-is expanded first, and contracted when no program uses the removed parts any more. So programs of
-the previous and the next release use the same database during a rolling upgrade.
+is expanded first, and contracted after no program uses the removed parts. So two consecutive
+releases can use the same database during a rolling upgrade.
 """
 
 import re
@@ -20,7 +20,7 @@ from comptoir.sql import column_types
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 TEXT_INDEX = "search_likeness"
-"""PostgreSQL's index of the documents' texts, which needs the extension pg_trgm."""
+"""The text index on PostgreSQL, which needs the extension pg_trgm."""
 
 Report = Callable[[str], None]
 """Receives one line on the progress of a migration, for the operator."""
@@ -41,7 +41,7 @@ STATE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Revisions:
-    """The latest revision of this program, and what each revision serves."""
+    """The latest revision of this program, and the value of `serves` in each revision."""
 
     head: str
     serves: Mapping[str, str]
@@ -49,7 +49,7 @@ class Revisions:
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """The state of a schema as its database records it; None for what is not recorded.
+    """The recorded state of a schema; a part that is not recorded is None.
 
     `routines` is the digest of the installed routines, and `unicode` the version of Unicode whose
     case mappings they contain.
@@ -70,9 +70,9 @@ class SchemaState:
 
 @cache
 def revisions() -> Revisions:
-    """The revisions of this program, read from the texts of their modules.
+    """The revisions of this program, parsed from their source texts.
 
-    To import Alembic and the modules costs more than the rest of a service's start.
+    Importing them imports Alembic, which takes longer than the rest of a service's start.
     """
     serves: dict[str, str] = {}
     for path in sorted((MIGRATIONS / "versions").glob("[0-9]*.py")):
@@ -94,9 +94,9 @@ def state_of(connection: Connection) -> SchemaState:
 
 
 def is_outdated(state: SchemaState, name: str) -> bool:
-    """Whether a database lacks revisions; a newer one that serves this program lacks none.
+    """Whether a schema lacks revisions; a newer one that serves this program does not.
 
-    Raises `OperatorError`, which calls the database `name`, if this program cannot use a newer one.
+    Raises `OperatorError`, which calls the database `name`, if the schema is too new.
     """
     known = revisions()
     if state.revision is None or state.revision in known.serves:

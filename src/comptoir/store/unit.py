@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from comptoir.edm.model import Computed, EntitySet, Followed
+from comptoir.edm.model import Calculated, EntitySet, Followed
 from comptoir.edm.numbers import Int32
 from comptoir.edm.types import Stored, ValueFault
 from comptoir.errors import BAD_REQUEST, KEY_EXISTS, PARAM_NOT_PROVIDED, Refusal
@@ -188,7 +188,7 @@ class UnitOfWork:
         for rule in entity_set.type.derivations:
             if rule.target in given:
                 continue
-            if isinstance(rule, Computed):
+            if isinstance(rule, Calculated):
                 if rule.source not in changed:
                     continue
                 value: Stored | None = _computed(entity_set, record, rule)
@@ -241,8 +241,8 @@ def _differing(record: Mapping[str, Stored], current: Row) -> set[str]:
     }
 
 
-def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Computed) -> Stored:
-    value = rule.rule(record[rule.source])
+def _computed(entity_set: EntitySet, record: Mapping[str, Stored], rule: Calculated) -> Stored:
+    value = rule.function(record[rule.source])
     target = entity_set.type.by_name[rule.target].type
     try:
         return target.from_text(target.to_text(value)) if value != target.default else value

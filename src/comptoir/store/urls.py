@@ -1,4 +1,4 @@
-"""The URLs of databases: their type, and their form without secrets."""
+"""URLs of databases: whether they name PostgreSQL or SQLite, and their text without passwords."""
 
 import re
 
@@ -12,7 +12,7 @@ _SECRETS = re.compile(r"([?&](?:password|sslpassword)=)[^&#]*", re.IGNORECASE)
 
 
 def is_postgres(url: str) -> bool:
-    """Whether a URL names a PostgreSQL database, and not one of SQLite.
+    """Whether a URL names a PostgreSQL database, and not an SQLite file.
 
     Raises `OperatorError` for any other URL.
     """
@@ -21,13 +21,13 @@ def is_postgres(url: str) -> bool:
     if url.startswith(SQLITE) and url != SQLITE:
         return False
     raise OperatorError(
-        f"invalid database {quoted(shown(url))}",
+        f"invalid database {quoted(redacted(url))}",
         f"Write {SQLITE}PATH or {POSTGRES[0]}USER@HOST/NAME.",
     )
 
 
-def shown(url: str) -> str:
-    """A URL for messages: with `***` for passwords, even if it is malformed."""
+def redacted(url: str) -> str:
+    """A URL, even a malformed one, with `***` for its passwords."""
     if url.startswith(SQLITE):
         return url
     scheme, slashes, rest = url.partition("://") if "://" in url else ("", "", url)

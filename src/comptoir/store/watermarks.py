@@ -4,8 +4,8 @@ A database that lacks this change was restored from a backup, or is a standby th
 before it had received everything. It would assign the numbers of the lost changes again, so nothing
 is written until the company gets a new incarnation.
 
-A process knows its own watermarks in memory. All processes of a service save them to a file, which
-is not part of the database and outlives the process.
+A process has its watermarks in memory. All processes of a service save them to one file, which is
+not part of the database.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ NAME = "watermarks.json"
 LOCK_NAME = "watermarks.lock"
 
 SAVE_SECONDS = 2.0
-"""Seconds between two saves of the watermarks that have moved."""
+"""Seconds between two saves."""
 
 TRIES = 20
 """Attempts to lock the file, which other processes lock for milliseconds."""
@@ -48,51 +48,51 @@ class Watermark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Watermarks:
-    """The watermarks that a process knows, by company and incarnation.
+    """The watermarks of a process, by company and incarnation.
 
-    Other processes may have acknowledged later changes, so these are lower bounds. Threads may
+    They are lower bounds, because other processes may have acknowledged later changes. Threads may
     therefore use them without a lock.
     """
 
     def __init__(self) -> None:
         self._known: dict[Company, Watermark] = {}
-        self._moved: set[Company] = set()
+        self._unsaved: set[Company] = set()
 
     def number(self, company: Company) -> int:
-        """The number of the last change known to be acknowledged, or 0."""
+        """The number of a company's watermark, or 0."""
         known = self._known.get(company)
         return 0 if known is None else known.number
 
     def acknowledge(self, company: Company, number: int, at: str) -> None:
         """Record a committed change that is about to be acknowledged."""
         self._known[company] = Watermark(number, at)
-        self._moved.add(company)
+        self._unsaved.add(company)
 
-    def learn(self, marks: Mapping[Company, Watermark]) -> None:
+    def learn(self, watermarks: Mapping[Company, Watermark]) -> None:
         """Raise the watermarks to those of other processes."""
-        for company, mark in marks.items():
-            if mark.number > self.number(company):
-                self._known[company] = mark
+        for company, watermark in watermarks.items():
+            if watermark.number > self.number(company):
+                self._known[company] = watermark
 
     @property
     def known(self) -> Mapping[Company, Watermark]:
         """All watermarks."""
         return self._known.copy()
 
-    def take(self) -> Mapping[Company, Watermark]:
-        """The watermarks that have moved since the last call."""
-        taken: dict[Company, Watermark] = {}
-        while self._moved:
-            company = self._moved.pop()
-            # read it after the removal: a change in between adds it again
-            mark = self._known.get(company)
-            if mark is not None:
-                taken[company] = mark
-        return taken
+    def take_unsaved(self) -> Mapping[Company, Watermark]:
+        """The watermarks that were acknowledged since the last call."""
+        unsaved: dict[Company, Watermark] = {}
+        while self._unsaved:
+            company = self._unsaved.pop()
+            # read the number after the removal: a change in between adds the company again
+            watermark = self._known.get(company)
+            if watermark is not None:
+                unsaved[company] = watermark
+        return unsaved
 
     def put_back(self, companies: Iterable[Company]) -> None:
-        """Return watermarks that could not be saved to the next `take`."""
-        self._moved.update(companies)
+        """Let the next `take_unsaved` return the watermarks of these companies again."""
+        self._unsaved.update(companies)
 
 
 _Stored = dict[str, dict[str, Watermark]]
@@ -100,10 +100,10 @@ _decode = msgspec.json.Decoder(_Stored).decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-async def with_file(work: Callable[[], T]) -> T:
-    """Work with the file in a thread; retry for a second while another process locks it.
+async def retry_while_locked(work: Callable[[], T]) -> T:
+    """Run `work` in a thread, again for up to a second while another process locks the file.
 
-    Raises `OSError` if the file cannot be used.
+    Raises `OSError` if the file cannot be used, `BlockingIOError` if it stays locked.
     """
     for _ in range(TRIES):
         with suppress(BlockingIOError):
@@ -113,14 +113,14 @@ async def with_file(work: Callable[[], T]) -> T:
 
 
 class WatermarkFile:
-    """A JSON file in a folder, with the watermarks by company and incarnation."""
+    """The file in a folder with the watermarks, as JSON by company and incarnation."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
         self._lock = folder / LOCK_NAME
 
     def read(self) -> Mapping[Company, Watermark]:
-        """The watermarks, none without the file; raises `OperatorError` for an unusable file."""
+        """The watermarks; empty without a file. Raises `OperatorError` for an unusable file."""
         try:
             content = self.path.read_bytes()
         except FileNotFoundError:
@@ -134,15 +134,15 @@ class WatermarkFile:
         except msgspec.MsgspecError as fault:
             raise OperatorError(f"{self.path} is damaged: {fault}", "Remove it.") from fault
         return {
-            Company(company_id, incarnation): mark
+            Company(company_id, incarnation): watermark
             for company_id, incarnations in stored.items()
-            for incarnation, mark in incarnations.items()
+            for incarnation, watermark in incarnations.items()
         }
 
     def merge(
-        self, marks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
+        self, watermarks: Mapping[Company, Watermark], known: Mapping[Company, Watermark]
     ) -> Mapping[Company, Watermark]:
-        """Raise the watermarks in the file, and return the higher ones of both.
+        """Raise watermarks in the file, and return its content after that.
 
         All `known` watermarks replace a missing, empty or damaged file. Raises `BlockingIOError`
         while another process locks the file, and another `OSError` if it cannot be written.
@@ -153,9 +153,9 @@ class WatermarkFile:
                 stored = self.read()
             merged = dict(stored or known)
             merged |= {
-                company: mark
-                for company, mark in marks.items()
-                if company not in merged or mark.number > merged[company].number
+                company: watermark
+                for company, watermark in watermarks.items()
+                if company not in merged or watermark.number > merged[company].number
             }
             if merged != stored:
                 self._replace(merged)
@@ -170,10 +170,10 @@ class WatermarkFile:
         finally:
             os.close(descriptor)
 
-    def _replace(self, marks: Mapping[Company, Watermark]) -> None:
+    def _replace(self, watermarks: Mapping[Company, Watermark]) -> None:
         stored: _Stored = {}
-        for company, mark in marks.items():
-            stored.setdefault(company.id, {})[company.incarnation] = mark
+        for company, watermark in watermarks.items():
+            stored.setdefault(company.id, {})[company.incarnation] = watermark
         draft = self.path.with_suffix(".draft")
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -183,8 +183,8 @@ class WatermarkFile:
         draft.replace(self.path)
 
 
-class WatermarkKeeper:
-    """Saves the watermarks of a process to the file, in threads."""
+class WatermarkSaver:
+    """Saves the watermarks of a process to the file every `SAVE_SECONDS`."""
 
     def __init__(self, watermarks: Watermarks, file: WatermarkFile) -> None:
         self._watermarks = watermarks
@@ -193,42 +193,42 @@ class WatermarkKeeper:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Read the file, and save watermarks from now on."""
+        """Read the file, and begin to save."""
         with suppress(OperatorError):
             self._watermarks.learn(self._file.read())
-        self._task = asyncio.create_task(self._keep())
+        self._task = asyncio.create_task(self._save_regularly())
 
     async def stop(self) -> None:
-        """Save for the last time."""
+        """Save once more, and end."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
         await self._save()
 
-    async def _keep(self) -> None:
+    async def _save_regularly(self) -> None:
         while True:
             await asyncio.sleep(SAVE_SECONDS)
             await self._save()
 
     async def _save(self) -> None:
-        marks = self._watermarks.take()
-        if not marks:
+        watermarks = self._watermarks.take_unsaved()
+        if not watermarks:
             return
-        merge = partial(self._file.merge, marks, self._watermarks.known)
+        merge = partial(self._file.merge, watermarks, self._watermarks.known)
         try:
-            self._watermarks.learn(await with_file(merge))
+            self._watermarks.learn(await retry_while_locked(merge))
         except asyncio.CancelledError:
-            # `stop` saves them again, whether the thread has saved them or not
-            self._watermarks.put_back(marks)
+            # the thread may or may not have saved them, so `stop` saves them again
+            self._watermarks.put_back(watermarks)
             raise
         except OSError as fault:
-            self._watermarks.put_back(marks)
-            # a lock of another process needs no warning
+            self._watermarks.put_back(watermarks)
+            # another process that locks the file needs no warning
             if not isinstance(fault, BlockingIOError):
                 self._warn(fault)
 
     def _warn(self, fault: OSError) -> None:
-        """Log once that the file cannot be written, which requests do not notice."""
+        """Log once that the file cannot be written; requests do not fail."""
         if not self._has_failed:
             self._has_failed = True
             _log.warning(

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: URLs, connecting, requirements of the server, pools.
+"""Connections to PostgreSQL: their URLs, the checks of a server, and pools.
 
 A URL has the parameters of libpq that asyncpg supports: several hosts with
 `target_session_attrs`, a folder as `host` for a Unix socket, `sslmode` and the files of TLS,
@@ -23,7 +23,7 @@ from comptoir.config import Settings
 from comptoir.errors import DATABASE_BUSY, OperatorError, Refusal
 from comptoir.store.postgres.faults import FAULTS, is_lost, operator_error_of, refusal_of
 from comptoir.store.schema import Report, SchemaState, check_state, revisions
-from comptoir.store.urls import POSTGRES, shown
+from comptoir.store.urls import POSTGRES, redacted
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -57,7 +57,7 @@ _MALFORMED = "the URL, a PG… environment variable, or the service file is malf
 
 
 def check_url(url: str) -> None:
-    """Raise `OperatorError` if a URL is malformed; it names the part, and shows no secret."""
+    """Raise `OperatorError` if a URL is malformed; the message names the part, without secrets."""
     problem = _malformed(url)
     if problem:
         raise OperatorError(
@@ -71,10 +71,10 @@ def check_url(url: str) -> None:
 async def connect(
     settings: Settings, url: str, *, seconds: float, command_seconds: float | None = None
 ) -> Connection:
-    """Open a connection; `seconds` limits the attempts on all hosts of the URL together.
+    """Open a connection within `seconds`, in which all hosts of the URL are tried.
 
-    A statement on it is cancelled after `command_seconds`. The connection has no session state,
-    so that PgBouncer may run each transaction on another server. Raises `FAULTS`.
+    Its statements are cancelled after `command_seconds`. The connection sets no session state, so
+    PgBouncer may run each transaction on another server connection. Raises `FAULTS`.
     """
     given = parse_qs(urlsplit(url).query)
     server_settings = {}
@@ -104,59 +104,62 @@ async def connect(
     raise last or TimeoutError
 
 
-async def check_server(
-    connection: Connection, url: str, *, writes: bool, minimum: int = MINIMUM_VERSION
-) -> None:
-    """Raise `OperatorError` if a server has an unsupported version, encoding or role.
+async def check_server(connection: Connection, url: str) -> bool:
+    """Check the version and the encoding of a server; returns whether it is a standby.
 
-    `minimum` is the lowest major version. With `writes`, a standby is refused. Raises `FAULTS` too.
+    Raises `OperatorError` for an unsupported one, and `FAULTS`.
     """
     ((version, encoding, is_standby),) = await connection.fetch(
         "SELECT current_setting('server_version_num')::BIGINT / 10000,"
         " current_setting('server_encoding'), pg_is_in_recovery()"
     )
-    if version < minimum:
+    if version < MINIMUM_VERSION:
         raise OperatorError(
-            f"{shown(url)} is PostgreSQL {version}; {minimum} or later is needed",
+            f"{redacted(url)} is PostgreSQL {version}; {MINIMUM_VERSION} or later is needed",
             "Upgrade the server, or name another one.",
         )
     if encoding != ENCODING:
         raise OperatorError(
-            f"{shown(url)} has the encoding {encoding}, not {ENCODING}",
+            f"{redacted(url)} has the encoding {encoding}, not {ENCODING}",
             "Create another database "
             f"with CREATE DATABASE … ENCODING '{ENCODING}' TEMPLATE template0.",
         )
-    if writes and is_standby:
+    return bool(is_standby)
+
+
+async def check_primary(connection: Connection, url: str) -> None:
+    """Check a server as `check_server` does; raises `OperatorError` for a standby too."""
+    if await check_server(connection, url):
         raise OperatorError(
-            f"{shown(url)} is a standby, which accepts no writes",
+            f"{redacted(url)} is a standby, which accepts no writes",
             "Name the primary, or all hosts with target_session_attrs=primary.",
         )
 
 
 async def check_database(connection: Connection, url: str, report: Report) -> None:
-    """Raise `OperatorError` if a server or its schema does not meet the requirements.
+    """Raise `OperatorError` if this program cannot use a server or its schema.
 
-    `report` receives a warning about the version of Unicode. Raises `FAULTS` too.
+    `report` receives a warning if the database has another version of Unicode. Raises `FAULTS` too.
     """
-    await check_server(connection, url, writes=True)
+    await check_primary(connection, url)
     has_version, has_state = await connection.fetchrow(_HAS_TABLES) or (False, False)
     revision = None
     if has_version:
         revision = await connection.fetchval("SELECT version_num FROM alembic_version")
     rows = await connection.fetch("SELECT name, value FROM schema_state") if has_state else []
     state = SchemaState.of(revision, {str(name): str(value) for name, value in rows})
-    check_state(state, shown(url))
+    check_state(state, redacted(url))
     if state.revision == revisions().head and state.unicode != unidata_version:
         report(
-            f"{shown(url)} converts the case of texts by Unicode {state.unicode}, and this program "
-            f"by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
+            f"{redacted(url)} converts the case of texts by Unicode {state.unicode}, and this "
+            f"program by {unidata_version}. Run `comptoir migrate` when all hosts have this Python."
         )
 
 
 async def check_ready(settings: Settings, report: Report) -> None:
-    """Check the database of the settings as `check_database` does.
+    """Check the database of the settings as `check_database` does, and its URL.
 
-    Raises `UnreachableError` if the server may be available later.
+    Raises `OperatorError`, which is an `UnreachableError` if the server may be available later.
     """
     url = settings.database
     check_url(url)
@@ -169,7 +172,7 @@ async def check_ready(settings: Settings, report: Report) -> None:
 
 @asynccontextmanager
 async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
-    """A connection for a few checks; raises `FAULTS`."""
+    """Open a connection for a few checks; raises `FAULTS`."""
     seconds = settings.connect_seconds
     connection = await connect(settings, url, seconds=seconds, command_seconds=seconds)
     try:
@@ -179,9 +182,10 @@ async def connected(settings: Settings, url: str) -> AsyncIterator[Connection]:
 
 
 class Pool:
-    """Up to `size` connections, opened when needed and reused most recent first.
+    """Up to `size` connections, which are opened when needed and then reused.
 
-    A semaphore has a permit for each connection that may be checked out.
+    A caller waits up to `seconds` for one. The semaphore has a permit for each connection that may
+    be checked out.
     """
 
     def __init__(
@@ -197,7 +201,7 @@ class Pool:
     async def acquired(self) -> AsyncIterator[Connection]:
         """Check out a connection for the block.
 
-        Raises `Refusal` (503) if the database is unreachable, or all connections stay in use.
+        Raises `Refusal` (503) if the database is unreachable, or no connection becomes free.
         """
         connection = await self.acquire()
         try:
@@ -210,7 +214,7 @@ class Pool:
             self.release(connection)
 
     async def acquire(self) -> Connection:
-        """Check out a connection, to be released; raises as `acquired` does."""
+        """Check out a connection, which the caller releases; raises as `acquired` does."""
         if self._permits.locked():
             await self._wait()
         else:
@@ -231,28 +235,28 @@ class Pool:
         return connection
 
     def release(self, connection: Connection) -> None:
-        """Let others use a connection."""
+        """Return a connection to the pool."""
         if not connection.is_closed():
             self._idle.append(connection)
         self._permits.release()
 
     def drop(self, connection: Connection) -> None:
-        """Terminate a lost connection and the idle ones, which were probably lost with it."""
+        """Terminate a lost connection, and the idle ones, which were probably lost too."""
         for each in (connection, *self._idle):
             each.terminate()
 
     async def close(self) -> None:
-        """Close the connections, all of which have been released."""
+        """Close the idle connections; call it after all have been released."""
         idle, self._idle = self._idle, []
         await asyncio.gather(*map(close, idle))
 
     async def _wait(self) -> None:
-        """Wait for a permit; raises `Refusal` (503) after the pool's seconds."""
+        """Acquire a permit; raises `Refusal` (503) after the pool's seconds."""
         try:
             async with asyncio.timeout(self._seconds):
                 await self._permits.acquire()
         except TimeoutError:
-            # a permit that came in the same iteration of the event loop has been returned
+            # the timeout has released a permit that arrived in the same iteration of the loop
             if self._permits.locked():
                 raise Refusal(
                     DATABASE_BUSY,
@@ -272,9 +276,9 @@ async def close(connection: Connection) -> None:
 
 
 def _host_orders(url: str) -> list[str]:
-    """The URL once for each of its hosts, with that host first.
+    """The URL with each of its hosts as the first, so that each attempt has its own timeout.
 
-    With a timeout each, an unresponsive host does not use up the time of the others.
+    An unresponsive host then leaves time for the others.
     """
     parts = urlsplit(url)
     user, at, hosts = parts.netloc.rpartition("@")

@@ -1,4 +1,4 @@
-"""What exceptions of PostgreSQL and of connections to it mean for clients and for operators."""
+"""Errors of PostgreSQL and of connections to it, as messages for clients and for operators."""
 
 import logging
 import re
@@ -24,17 +24,17 @@ from comptoir.errors import (
 )
 from comptoir.sql.dialects.postgresql.routines import NOT_COMPUTED
 from comptoir.store import refusals
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 _log = logging.getLogger(__name__)
 
 Fault = asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError
-"""What connecting or running a statement may raise; `TimeoutError` is an `OSError`."""
+"""An exception of connecting or of a statement; `TimeoutError` is an `OSError`."""
 
 FAULTS = (
     asyncpg.PostgresError,
     asyncpg.InterfaceError,
-    # raised by a connection that was lost unnoticed
+    # a lost connection raises it on its next use
     asyncpg.InternalClientError,
     OSError,
 )
@@ -46,9 +46,9 @@ _ASK = "Ask the operator to fix this."
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
-    """The client's error, problem and remedy, and the operator's advice.
+    """The error, problem and remedy for a client, and the advice for the operator.
 
-    `seconds` are those of `Retry-After`. A `temporary` fault may end without the operator.
+    `seconds` is the value of `Retry-After`. A `temporary` fault may end by itself.
     """
 
     error: ErrorType
@@ -161,7 +161,7 @@ _TABLE: Mapping[str, _Meaning] = MappingProxyType(
             DATABASE_BUSY,
             "The database is short of memory",
             "Ask for less, or send the request again later.",
-            "Look at the server's memory and its log.",
+            "Check the server's memory and its log.",
         ),
         "53100": _Meaning(
             DATABASE_FULL,
@@ -209,33 +209,33 @@ _CAUSES: Mapping[str, str] = MappingProxyType(
 _INVALID_TEXT = ("22021", "22P05")
 
 _UNIQUE = re.compile(r"\b((?:pk|ux)_\w+?)(?:_\d{6,})?\b")
-"""The name of a unique constraint or index; Citus appends a number to that of a shard."""
+"""The name of a unique constraint or index; on a shard, Citus appends a number to it."""
 
 
 def refusal_of(fault: Fault) -> Refusal:
-    """The client's response to a failed statement; logs a fault that the request did not cause."""
+    """The response to a client; logs a fault that the request did not cause."""
     of_request = _request_refusal(fault)
     if of_request is not None:
         return of_request
-    # the driver's message about data of the wrong type has the value
-    said = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
+    # the driver's message about data of the wrong type contains the value
+    text = "invalid data" if isinstance(fault, asyncpg.DataError) else driver_message(fault)
     state = _state(fault)
-    _log.error("a statement failed: %s", f"{said} ({state})" if state else said)
+    _log.error("database error: %s", f"{text} ({state})" if state else text)
     meaning = _meaning(fault)
     headers = {"Retry-After": str(meaning.seconds)}
     return Refusal(meaning.error, meaning.problem, meaning.remedy, headers=headers)
 
 
 def operator_error_of(url: str, fault: Fault) -> OperatorError:
-    """One line for an operator whose database cannot be used; `UnreachableError` if temporary."""
+    """The error for the operator; an `UnreachableError` if the fault is temporary."""
     meaning = _meaning(fault)
     error = UnreachableError if meaning.temporary else OperatorError
-    problem = f"cannot use the database {shown(url)}: {driver_message(fault)}"
+    problem = f"cannot use the database {redacted(url)}: {driver_message(fault)}"
     return error(problem, meaning.advice)
 
 
-def is_of_request(fault: Fault) -> bool:
-    """Whether the request caused a fault, not the state of the database."""
+def is_request_fault(fault: Fault) -> bool:
+    """Whether the request caused a fault, and not the state of the database."""
     return _request_refusal(fault) is not None
 
 
@@ -245,14 +245,14 @@ def is_unanswered(fault: Fault) -> bool:
 
 
 def is_lost(fault: Fault) -> bool:
-    """Whether a fault means that its connection cannot be used any more."""
+    """Whether the connection cannot be used after a fault."""
     return is_unanswered(fault) and not isinstance(fault, TimeoutError | asyncpg.QueryCanceledError)
 
 
 def violated_constraint(fault: asyncpg.UniqueViolationError) -> str:
     """The name of the violated unique constraint or index, or an empty string.
 
-    Citus has the name in the message only.
+    Citus reports the name in the message only.
     """
     found = _UNIQUE.search(fault.constraint_name or driver_message(fault))
     return found[1] if found else ""
@@ -261,15 +261,15 @@ def violated_constraint(fault: asyncpg.UniqueViolationError) -> str:
 def driver_message(fault: Fault) -> str:
     """The fault's own message in one line, without a full stop.
 
-    Leaves out the details of the server, which may contain values of records.
+    It excludes the DETAIL of the server, which may contain values of records.
     """
     if isinstance(fault, TimeoutError) and not str(fault):
         return "it does not respond in time"
     if not isinstance(fault, OSError):
-        said = str(fault.args[0]) if fault.args else type(fault).__name__
+        text = str(fault.args[0]) if fault.args else type(fault).__name__
     else:
-        said = fault.strerror or str(fault) or type(fault).__name__
-    return " ".join(said.split()).removesuffix(".")
+        text = fault.strerror or str(fault) or type(fault).__name__
+    return " ".join(text.split()).removesuffix(".")
 
 
 def _request_refusal(fault: Fault) -> Refusal | None:

@@ -1,7 +1,7 @@
-"""Migrations of a PostgreSQL database, and its distribution by Citus.
+"""Migrations of a PostgreSQL database, and its distribution with Citus.
 
 A migration is one transaction that holds an advisory lock: if several hosts start at once, one
-migrates and the others wait. No state outlives the transaction, so PgBouncer may be in between.
+migrates and the others wait. No session state outlives it, so PgBouncer may be in between.
 
 Citus distributes all tables by `company_id` and colocates them: a company is on one node, and each
 statement runs on that node.
@@ -34,22 +34,22 @@ from comptoir.store.schema import (
     revisions,
     store_state,
 )
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 LOCK = 0x636F6D70746F6972
 """The advisory lock of a migration: "comptoir" in ASCII."""
 
 TRIES = 20
-"""Attempts at locking tables that others use."""
+"""Attempts to lock tables that others use."""
 
 PAUSE_SECONDS = 1.0
-"""Seconds between two attempts, in which others get the locks."""
+"""Seconds between two attempts, in which other transactions get the locks."""
 
 MINIMUM_CITUS = 11
 """The first major version that creates functions on all nodes."""
 
 FIRST = "companies"
-"""The table with which the others are colocated."""
+"""The table that is distributed first, and with which the others are colocated."""
 
 SEQUENTIAL = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 """Required in a transaction that creates functions and tables on all nodes."""
@@ -89,14 +89,14 @@ async def migrate_server(
 ) -> str:
     """Upgrade a database to the current schema, and return its revision.
 
-    With `distribute`, Citus distributes the tables. Distributed tables remain distributed: a later
-    migration distributes new tables too. Waits while another process migrates. Waits for locks of
-    tables up to `lock_seconds` at a time, because other sessions queue behind the request. Raises
-    `OperatorError` if the database cannot be used or distributed, or has a newer schema.
+    With `distribute`, Citus distributes the tables; later migrations then distribute new tables
+    too. Waits while another process migrates. Each attempt waits up to `lock_seconds` for the locks
+    of tables, because other sessions wait meanwhile. Raises `OperatorError` if the database cannot
+    be used or distributed, or has a newer schema.
     """
-    url = settings.database
-    migration = _Migration(settings, model, report, distribute)
-    async with opened(settings, url) as connection:
+    name = redacted(settings.database)
+    migration = _Migration(settings, model, name, report, distribute)
+    async with opened(settings) as connection:
         for _ in range(TRIES):
             try:
                 async with connection.begin():
@@ -106,34 +106,34 @@ async def migrate_server(
                     raise
             oldest = await connection.run_sync(_oldest_transaction)
             report(
-                f"{shown(url)}: other transactions hold locks that the migration needs{oldest}. "
-                "Trying again."
+                f"{name}: other transactions hold locks that the migration needs{oldest}. Trying "
+                "again."
             )
             await asyncio.sleep(PAUSE_SECONDS)
     raise OperatorError(
-        f"cannot upgrade {shown(url)}: other transactions hold locks that the migration needs"
-        f"{oldest}",
+        f"cannot upgrade {name}: other transactions hold locks that the migration needs{oldest}",
         "End these transactions, or wait for them.",
     )
 
 
 @asynccontextmanager
-async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]:
-    """A connection to a server that meets the requirements; raises `OperatorError` otherwise."""
+async def opened(settings: Settings) -> AsyncIterator[AsyncConnection]:
+    """Open a connection to a primary that meets the requirements; raises `OperatorError`."""
+    url = settings.database
 
-    async def checked() -> driver.Connection:
+    async def connect() -> driver.Connection:
         connection = await driver.connect(settings, url, seconds=settings.connect_seconds)
         try:
-            await driver.check_server(connection, url, writes=True)
+            await driver.check_primary(connection, url)
         except (OperatorError, *FAULTS):
             connection.terminate()
             raise
         return connection
 
-    def adapted() -> DBAPIConnection:
+    def connect_adapted() -> DBAPIConnection:
         # a named prepared statement would remain on a server connection of PgBouncer
         connection: DBAPIConnection = engine.dialect.loaded_dbapi.connect(
-            async_creator_fn=checked,
+            async_creator_fn=connect,
             prepared_statement_cache_size=0,
             prepared_statement_name_func=str,
         )
@@ -142,7 +142,7 @@ async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]
     driver.check_url(url)
     engine: AsyncEngine = create_async_engine(
         "postgresql+asyncpg://",
-        creator=adapted,
+        creator=connect_adapted,
         poolclass=NullPool,
         # a statement sees what was committed while the previous one waited for a lock
         isolation_level="READ COMMITTED",
@@ -155,7 +155,7 @@ async def opened(settings: Settings, url: str) -> AsyncIterator[AsyncConnection]
         if isinstance(cause, FAULTS):
             raise operator_error_of(url, cause) from cause
         raise OperatorError(
-            f"cannot use the database {shown(url)}: {fault.orig}", "Check the log of the server."
+            f"cannot use the database {redacted(url)}: {fault.orig}", "Check the log of the server."
         ) from fault
     except FAULTS as fault:
         raise operator_error_of(url, fault) from fault
@@ -168,34 +168,31 @@ def _cause(fault: DBAPIError) -> BaseException | None:
 
 @dataclass(frozen=True, slots=True)
 class _Migration:
-    """What a migration does on a connection, within a transaction."""
+    """The steps of a migration; messages call the database `name`."""
 
     settings: Settings
     model: Model
+    name: str
     report: Report
     distribute: bool
 
-    @property
-    def _name(self) -> str:
-        return shown(self.settings.database)
-
     def run(self, connection: Connection) -> str:
-        """Upgrade, install routines and the text index, distribute; returns the revision."""
+        """Run the steps within the connection's transaction; returns the revision."""
         _limit(connection, "statement_timeout", 0)
         _limit(connection, "lock_timeout", 0)
         if not connection.scalar(select(func.pg_try_advisory_xact_lock(LOCK))):
-            self.report(f"{self._name}: another process is migrating it. Waiting until it ends.")
+            self.report(f"{self.name}: another process is migrating it. Waiting until it ends.")
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
         _limit(connection, "lock_timeout", self.settings.lock_seconds)
         tables = list(build_tables(self.model).metadata.tables)
         cluster = cluster_of(connection, tables)
         if self.distribute:
-            check_cluster(cluster, self._name)
+            check_cluster(cluster, self.name)
         if cluster is not None:
             connection.exec_driver_sql(SEQUENTIAL)
         from comptoir.store.revisions import upgrade  # noqa: PLC0415 - imports Alembic
 
-        state = upgrade(connection, self.model, self._name)
+        state = upgrade(connection, self.model, self.name)
         head = revisions().head
         if state.revision == head:
             _install_routines(connection, state, routines_digest(head))
@@ -205,13 +202,13 @@ class _Migration:
         return state.revision or ""
 
     def _distribute(self, connection: Connection, tables: Sequence[str]) -> None:
-        # the upgrade may have created tables
+        # read the state again, because the upgrade may have created tables
         cluster = cluster_of(connection, tables)
-        statements = [] if cluster is None else distribution(tables, cluster, self._name)
+        statements = [] if cluster is None else distribution(tables, cluster, self.name)
         for statement in statements:
             connection.exec_driver_sql(statement)
         if statements:
-            self.report(f"{self._name}: its tables are distributed by {COMPANY_ID}.")
+            self.report(f"{self.name}: its tables are distributed by {COMPANY_ID}.")
 
     def _index_texts(self, connection: Connection) -> None:
         """Create the text index if it is missing and the extension for it is available."""
@@ -232,7 +229,7 @@ class _Migration:
             if not isinstance(cause, asyncpg.PostgresError) or cause.sqlstate not in _NO_EXTENSION:
                 raise
             self.report(
-                f"{self._name}: searches read all texts, because the extension pg_trgm is not "
+                f"{self.name}: searches read all texts, because the extension pg_trgm is not "
                 f"available ({driver_message(cause)}). Have an administrator run CREATE EXTENSION "
                 "pg_trgm, then run `comptoir migrate` again."
             )
@@ -244,12 +241,12 @@ def _limit(connection: Connection, name: str, seconds: float) -> None:
 
 
 def _install_routines(connection: Connection, state: SchemaState, digest: str) -> None:
-    """Install the routines unless the database already has those with the digest."""
+    """Install the routines unless the database has them, by their digest."""
     if state.routines != digest:
         for statement in routine_statements():
             connection.exec_driver_sql(statement)
         if state.unicode not in (None, unidata_version):
-            # texts are folded by other rules now, so all documents must be indexed again
+            # the rules of case folding have changed, so all documents must be indexed again
             connection.execute(text("UPDATE search_marks SET layout = ''"))
         # the routines contain the case mappings of this Python
         store_state(connection, routines=digest, unicode=unidata_version)
@@ -276,8 +273,8 @@ class Placement:
 class Cluster:
     """The state of a database with Citus.
 
-    `version` is that of the extension, and `placements` has the distributed tables. `unique_across`
-    has the unique indexes that lack `company_id`, with their tables.
+    `version` is the extension's. `placements` maps the distributed tables. `unique_across` lists
+    the unique indexes that lack `company_id`, each with its table.
     """
 
     version: str
@@ -310,12 +307,12 @@ def cluster_of(connection: Connection, tables: Sequence[str]) -> Cluster | None:
 
 
 def check_cluster(cluster: Cluster | None, name: str) -> None:
-    """Raise `OperatorError`, which calls the database `name`, if Citus is missing or too old."""
+    """Raise `OperatorError` if Citus is missing or too old; it calls the database `name`."""
     if cluster is None:
         raise OperatorError(
             f"{name} lacks the extension citus",
-            "Install Citus on every node, and have an "
-            "administrator run CREATE EXTENSION citus first, in this database on every node.",
+            "Install Citus on every node, and have an administrator run CREATE EXTENSION citus in "
+            "this database on every node.",
         )
     if int(cluster.version.partition(".")[0]) < MINIMUM_CITUS:
         raise OperatorError(
@@ -325,16 +322,16 @@ def check_cluster(cluster: Cluster | None, name: str) -> None:
 
 
 def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str]:
-    """The statements that distribute the tables that are not distributed yet, in order.
+    """The statements that distribute the tables that are not distributed yet.
 
-    They must run in one transaction. Raises `OperatorError` if a table cannot be distributed, or is
-    distributed differently.
+    They run in this order, in one transaction. Raises `OperatorError` if a table cannot be
+    distributed, or is distributed differently.
     """
     group = cluster.placements[FIRST].group if cluster.is_distributed else None
     for table, placement in cluster.placements.items():
         if not placement.by_company or placement.group != group:
             raise OperatorError(
-                f"the table {table} of {name} is not distributed by {COMPANY_ID} and colocated "
+                f"the table {table} of {name} is not distributed by {COMPANY_ID}, or not colocated "
                 f"with {FIRST}",
                 f"Run SELECT undistribute_table('\"{table}\"') first.",
             )
@@ -348,7 +345,7 @@ def distribution(tables: Sequence[str], cluster: Cluster, name: str) -> list[str
             )
     statements: list[str] = []
     if not cluster.is_distributed:
-        # the nodes lack the routines that were created before the extension
+        # routines that were created before the extension exist on the coordinator only
         statements += routine_statements()
         missing.sort(key=lambda table: table != FIRST)
     for table in missing:

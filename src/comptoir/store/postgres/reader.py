@@ -1,7 +1,7 @@
-"""Reads of the primary: each statement runs on any free connection of a pool.
+"""Reads on a pool: each statement runs on any free connection, which never waits for a client.
 
-No connection waits for a client. At most half of a pool's connections run slow statements, so
-that others find a free one. The rest of a slow page is read by one statement.
+At most half of a pool's connections run slow statements, so the others remain free for quick ones.
+A page is read by several statements, and the rest of it by one if they are slow.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from comptoir.store.postgres.session import Session, run_portion, run_query
 from comptoir.store.refusals import too_many_reads, too_slow
 from comptoir.store.store import SLICE_CHARACTERS, WhileConnected
 
-FETCHED = 8 * SLICE
+PART_RECORDS = 8 * SLICE
 """Records of a page that one statement reads."""
 
 SLOW_SECONDS = 0.05
@@ -36,16 +36,16 @@ T = TypeVar("T")
 
 
 class SlowReads:
-    """The slow statements of a server, by their text, and the permits to run them.
+    """Records which statements of a server are slow, and limits how many of them run at once.
 
-    `permits` is the number that may run at once, and `most_waiting` the number that may wait.
+    `permits` may run at once; `most_waiting` may run or wait.
     """
 
     def __init__(self, permits: int, most_waiting: int) -> None:
         self._permits = asyncio.Semaphore(permits)
         self._most_waiting = most_waiting
         self._waiting = 0
-        # quick runs since the last slow one, by the hash of the text
+        # the slow statements by the hash of their text, with the quick runs since the last slow one
         self._quick_runs: dict[int, int] = {}
 
     def has(self, query: Query) -> bool:
@@ -53,7 +53,7 @@ class SlowReads:
         return query.costly or hash(query.text) in self._quick_runs
 
     def record(self, query: Query, seconds: float) -> None:
-        """Record the duration of a run."""
+        """Record the seconds that a run took."""
         shape = hash(query.text)
         if seconds > SLOW_SECONDS:
             if len(self._quick_runs) == SHAPES_CACHED:
@@ -67,7 +67,7 @@ class SlowReads:
 
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:
-        """Wait for a permit; raises `Refusal` (429) if too many reads wait."""
+        """Hold a permit for the block; raises `Refusal` (429) if too many reads wait."""
         if self._waiting >= self._most_waiting:
             raise too_many_reads(self._waiting)
         self._waiting += 1
@@ -79,7 +79,7 @@ class SlowReads:
 
 
 class ReadPool(Pool):
-    """A pool for reads, half of which may be slow at once."""
+    """A pool for reads; at most half of its connections run slow ones at once."""
 
     def __init__(
         self,
@@ -106,13 +106,16 @@ class Reader:
         self.seconds = seconds
 
     async def lookup(self, query: Query, seconds: float | None = None) -> list[Row]:
-        """All rows of a statement that uses a key; raises `Refusal`, 503 after `seconds`."""
+        """All rows of a statement that finds them by a key.
+
+        Raises `Refusal`, 503 after `seconds`, or else after those of the connection.
+        """
         try:
             return await self._run(query, seconds)
         except FAULTS as fault:
             if not is_lost(fault):
                 raise self._refusal(fault) from fault
-        # a failover may have broken the connection long ago, and a read can be repeated
+        # the connection may have been lost while it was idle, and a read can be repeated
         try:
             return await self._run(query, seconds)
         except FAULTS as fault:
@@ -140,7 +143,7 @@ class Reader:
             return await while_connected(self.lookup(query, self.seconds))
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit that only reads to its end."""
+        """Run a unit that only reads, to its end."""
         try:
             async with self._connection() as connection:
                 return await Session(connection).drive(unit)
@@ -148,8 +151,8 @@ class Reader:
             raise self._refusal(fault) from fault
 
     async def page(self, plan: PagePlan, while_connected: WhileConnected) -> Slices:
-        """The rows of a page in slices, between which the reader yields to the event loop."""
-        is_slow, fetched = plan.pipeline.searches, FETCHED
+        """The rows of a page in slices; the reader yields to the event loop between them."""
+        is_slow, fetched = plan.pipeline.searches, PART_RECORDS
         while plan.limit > 0:
             part = plan if is_slow else plan.part(plan.keyset, min(fetched, plan.limit), plan.skip)
             query = self.statements.page(part)

@@ -1,8 +1,8 @@
 """Replica reads: a standby that follows the primary by streaming replication serves some reads.
 
-Before each statement, on the same connection, the service asks the server whether it is still a
-standby, and which changes of the company it has replayed. A server can be promoted, lag or hang,
-and one URL can lead to several standbys.
+A standby can be promoted, lag or hang, and one URL can lead to several. So before each statement,
+on the same connection, a query returns whether the server is still a standby, and which changes of
+the company it has replayed.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from comptoir.store.postgres.faults import (
     Fault,
     driver_message,
     is_lost,
-    is_of_request,
+    is_request_fault,
     operator_error_of,
 )
 from comptoir.store.postgres.reader import Reader, ReadPool
 from comptoir.store.postgres.session import roll_back, run_query
 from comptoir.store.store import NoteOutcome, NoteSearch, Reads, WhileConnected
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 
 REACH_SECONDS = 1.0
 """Seconds in which a replica must accept a connection, or report its position."""
@@ -49,7 +49,7 @@ SERVED, BEHIND, FAILED, PAUSED = "replica", "behind", "failed", "paused"
 T = TypeVar("T")
 
 Confirm = Callable[[], Awaitable[None]]
-"""Raises `Renewed` unless the primary has a company under the known incarnation."""
+"""Raises `Renewed` unless the company still has its incarnation on the primary."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +64,10 @@ class Unserved(Exception):  # noqa: N818 - the primary serves the read instead
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What a primary and its standbys share; without the right to read it, `identifier` is None."""
+    """The identity of a primary, which its standbys share.
+
+    `identifier` is None if the role lacks the privilege to read it.
+    """
 
     identifier: int | None
     database: str
@@ -81,37 +84,36 @@ async def system_of(connection: Connection) -> System:
 
 
 async def check_standby(connection: Connection, url: str, primary: System | None) -> None:
-    """Raise `OperatorError` unless a server is a standby, of the primary if that is known.
+    """Raise `OperatorError` unless a server is a standby of the primary.
 
-    Raises `FAULTS` too.
+    With None, it may be a standby of any primary. Raises `FAULTS` too.
     """
-    await check_server(connection, url, writes=False)
-    if not await connection.fetchval("SELECT pg_is_in_recovery()"):
+    if not await check_server(connection, url):
         raise OperatorError(
-            f"{shown(url)} is not a standby, so it does not follow the database",
-            "Name a standby that does, by streaming replication, or leave read_database out.",
+            f"{redacted(url)} is not a standby, so it does not follow the database",
+            "Name a standby of its primary, or remove read_database.",
         )
     system = await system_of(connection)
     if primary is None or system == primary:
         return
     if system.database != primary.database:
         raise OperatorError(
-            f"{shown(url)} is the database {system.database}, not {primary.database} as on the "
-            "primary",
+            f"{redacted(url)} is the database {system.database}, and the primary's is "
+            f"{primary.database}",
             "Correct the name in the URL.",
         )
     if None not in (system.identifier, primary.identifier):
         raise OperatorError(
-            f"{shown(url)} is a standby of a server other than the database's",
-            "Name a standby of that server.",
+            f"{redacted(url)} is a standby of a different primary",
+            "Name a standby of the server that database names.",
         )
 
 
 async def check_replica(settings: Settings) -> None:
     """Raise `OperatorError` if the replica of the settings does not follow their database.
 
-    `UnreachableError` if it may be available later. Without a reachable primary, only the standby
-    is checked.
+    The error is an `UnreachableError` if the replica may be available later. If the primary is
+    unreachable, a standby of any primary passes.
     """
     url = settings.read_database
     primary: System | None = None
@@ -128,8 +130,8 @@ async def check_replica(settings: Settings) -> None:
 class Replica:
     """The standby that the settings name.
 
-    `position` is the statement that asks a standby for a company's position. `primary` returns the
-    primary's system, or None if it is unknown now.
+    `position` is the query before each statement. `primary` returns the system of the primary, or
+    None while that is unreachable.
     """
 
     def __init__(
@@ -154,7 +156,7 @@ class Replica:
 
     @asynccontextmanager
     async def acquired(self, company: Company, seen: int) -> AsyncIterator[Connection]:
-        """Check out a connection that shows a company after its change `seen`, or later.
+        """Check out a connection to a state of a company that includes its change `seen`.
 
         Raises `Unserved`, and `FAULTS`, which `exception_of` converts.
         """
@@ -162,7 +164,7 @@ class Replica:
         try:
             connection = await self.pool.acquire()
         except Refusal as refusal:
-            # all of them are in use
+            # all connections are in use
             raise Unserved(FAILED) from refusal
         try:
             try:
@@ -179,13 +181,13 @@ class Replica:
             self.pool.release(connection)
 
     def exception_of(self, fault: Fault) -> Unserved:
-        """Convert a fault of a statement that the primary may run without it."""
+        """Convert a fault that the statement might not have on the primary."""
         if is_lost(fault):
             return self._pause(driver_message(fault))
         return Unserved(FAILED)
 
     def _check_pause(self) -> None:
-        """Raise `Unserved` during a pause; after it, let one read through."""
+        """Raise `Unserved` during a pause; the first read after a pause tries the replica."""
         if not self._problem:
             return
         now = monotonic()
@@ -196,8 +198,8 @@ class Replica:
     def _pause(self, problem: str) -> Unserved:
         if not self._problem:
             _log.warning(
-                "reads go to the primary, because the replica cannot be used: %s. The service "
-                "tries it again every %g s.",
+                "reads go to the primary, because the replica cannot be used: %s. The next attempt "
+                "is in %g s.",
                 problem.removesuffix("."),
                 PAUSE_SECONDS,
             )
@@ -211,7 +213,7 @@ class Replica:
             _log.warning("the replica can be used again")
 
     async def _check_position(self, connection: Connection, company: Company, seen: int) -> None:
-        """Raise `Unserved` unless the connection shows the company's change `seen`."""
+        """Raise `Unserved` unless the server has replayed the company's change `seen`."""
         query = self._position.query(company.id)
         try:
             async with asyncio.timeout(REACH_SECONDS):
@@ -255,7 +257,7 @@ class Replica:
 
 
 class ReplicaReader(Reader):
-    """Reads a company on the replica, in its state after the change `seen`, or later.
+    """Reads a company on the replica, in a state that includes its change `seen`.
 
     All methods also raise `Unserved`.
     """
@@ -283,16 +285,16 @@ class ReplicaReader(Reader):
     @override
     def _refusal(self, fault: Fault) -> Exception:
         # a timeout or a value that cannot be computed would occur on the primary too
-        if isinstance(fault, TimeoutError) or is_of_request(fault):
+        if isinstance(fault, TimeoutError) or is_request_fault(fault):
             return super()._refusal(fault)
         return self._replica.exception_of(fault)
 
 
 class FallbackReader:
-    """Reads on the replica until it does not serve a read, and on the primary from then on.
+    """Reads on the replica, and after the first read that it does not serve, on the primary.
 
-    The replica checks the company's incarnation with each read; `confirm` checks it once on the
-    primary. All methods also raise `Renewed`.
+    Each read of the replica checks the company's incarnation. `confirm` checks it on the primary,
+    once. All methods also raise `Renewed`.
     """
 
     def __init__(
@@ -307,11 +309,11 @@ class FallbackReader:
         self.scheduler = primary.scheduler
 
     def require(self, number: int) -> None:
-        """Read the company's state after its change with this number from now on."""
+        """Require that later reads include the company's change with this number."""
         self._replica.seen = max(self._replica.seen, number)
 
     async def lookup(self, query: Query) -> list[Row]:
-        """All rows of a statement that uses a key."""
+        """All rows of a statement that finds them by a key."""
         return await self._read(lambda reader: reader.lookup(query))
 
     async def rows(self, query: Query, while_connected: WhileConnected) -> list[Row]:
@@ -374,6 +376,6 @@ class ReplicaReads(Reads):
     async def position(self, company: Company, at_least: int = 0) -> int:
         self._fallback.require(at_least)
         number = await super().position(company)
-        # one URL can lead to several replicas, and the next statement may reach another one
+        # the next statement may reach another replica
         self._fallback.require(number)
         return number

@@ -1,4 +1,4 @@
-"""Statements on a connection: units of work, first rows of a statement, snapshots."""
+"""Statements on a connection: units of work, portions of a result, snapshots."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Sequence
@@ -14,26 +14,26 @@ from comptoir.store.postgres.connection import Connection, close
 from comptoir.store.postgres.faults import FAULTS, refusal_of
 from comptoir.store.store import SLICE_CHARACTERS, SLICE_ROWS, SnapshotConnection, characters
 
-FETCHED = 50
+FETCH_ROWS = 50
 """Rows of one fetch by `run_portion`."""
 
-COPIED = 10
-"""Rows from which COPY into a table is faster than INSERT."""
+COPY_ROWS = 10
+"""The fewest rows for which COPY is faster than INSERT."""
 
-STAGED = 50
-"""Rows from which a statement that takes arrays, with a plan of its own, is faster."""
+ARRAY_ROWS = 50
+"""The fewest rows for which one statement with arrays as parameters is faster."""
 
-FEW, MANY = 10, 640
-"""Rows of a snapshot's first fetch, and the maximum of a fetch while rows are small."""
+FIRST_FETCH, LARGEST_FETCH = 10, 640
+"""Rows of the first fetch of a snapshot, and the most rows of a fetch."""
 
-LITTLE, MUCH = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
-"""A snapshot's fetch should return this many characters, at least and at most."""
+FEWEST_CHARACTERS, MOST_CHARACTERS = SLICE_CHARACTERS // 16, SLICE_CHARACTERS // 4
+"""Characters that a fetch should return; the next one has more or fewer rows otherwise."""
 
 _BEGIN_SNAPSHOT = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    # the reader may write the rows elsewhere between two statements
+    # the caller may write rows elsewhere between two statements, which takes long
     "SET LOCAL idle_in_transaction_session_timeout = 0",
-    # the first read fixes the view
+    # the first statement takes the snapshot
     "SELECT 1",
 )
 
@@ -51,8 +51,8 @@ async def run_query(
 class Session:
     """Runs the statements of a transaction.
 
-    A statement that returns no rows is delayed until the next one that does. Consecutive
-    statements with the same text are sent together, and raise their exceptions then.
+    Statements that return no rows are delayed until the next one that does. Consecutive ones with
+    the same text are sent together; their exceptions are raised then.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -77,7 +77,7 @@ class Session:
             await _run_many(self._connection, first, rows)
 
     async def drive(self, unit: Generator[Statement, list[Row], T]) -> T:
-        """Run a unit to its end: send it the rows of each statement that it yields."""
+        """Run a unit to its end: it yields statements, and receives their rows."""
         try:
             statement = next(unit)
             while True:
@@ -89,7 +89,7 @@ class Session:
 async def run_portion(
     connection: Connection, query: Query, most_characters: int, seconds: float
 ) -> tuple[list[Row], bool]:
-    """The first rows of a statement, about `most_characters`, and whether they are all rows."""
+    """The first rows of a statement, and whether they are all; about `most_characters` of text."""
     rows: list[Row] = []
     left = most_characters
     try:
@@ -97,7 +97,7 @@ async def run_portion(
         await connection.execute("BEGIN READ ONLY")
         cursor = await connection.cursor(query.text, *query.values, timeout=seconds)
         while left > 0:
-            some = await cursor.fetch(FETCHED, timeout=seconds)
+            some = await cursor.fetch(FETCH_ROWS, timeout=seconds)
             if not some:
                 return rows, True
             fetched: list[Row] = list(map(tuple, some))
@@ -125,10 +125,10 @@ async def _run_many(
     connection: Connection, statement: ManyQueries, rows: Sequence[Sequence[Value]]
 ) -> None:
     bulk = statement.bulk
-    if isinstance(bulk, BulkCopy) and len(rows) >= COPIED:
+    if isinstance(bulk, BulkCopy) and len(rows) >= COPY_ROWS:
         await connection.copy_records_to_table(bulk.table, records=rows, columns=bulk.columns)
-    elif isinstance(bulk, BulkQuery) and len(rows) >= STAGED and bulk.accepts(rows):
-        # a generic plan from before a load does not suit the table after it
+    elif isinstance(bulk, BulkQuery) and len(rows) >= ARRAY_ROWS and bulk.accepts(rows):
+        # a generic plan from the start of a load is slow when the table has grown
         await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         await run_query(connection, bulk.query(rows))
     else:
@@ -139,9 +139,9 @@ async def _run_many(
 async def postgres_snapshot(
     connect: Callable[[], Awaitable[Connection]],
 ) -> AsyncIterator[SnapshotConnection]:
-    """A read-only transaction that sees what is committed when the block begins.
+    """A read-only transaction with the view of the database at the start of the block.
 
-    It has a connection of its own. Raises `Refusal` if the database is unreachable.
+    It uses a connection of its own. Raises `Refusal` if the database is unreachable.
     """
     try:
         connection = await connect()
@@ -174,7 +174,7 @@ class _PostgresSnapshot(SnapshotConnection):
         # the planner optimizes a declared cursor for its first rows
         cursor = f"comptoir_{next(self._numbers)}"
         await self.fetch(Query(f"DECLARE {cursor} NO SCROLL CURSOR FOR {query.text}", query.values))
-        size = FEW
+        size = FIRST_FETCH
         ended = False
         while not ended:
             rows: list[Row] = []
@@ -186,9 +186,9 @@ class _PostgresSnapshot(SnapshotConnection):
                 rows += some
                 volume = characters(some)
                 left -= volume
-                if volume > MUCH:
+                if volume > MOST_CHARACTERS:
                     size = max(size // 2, 1)
-                elif volume < LITTLE:
-                    size = min(size * 2, MANY)
+                elif volume < FEWEST_CHARACTERS:
+                    size = min(size * 2, LARGEST_FETCH)
             if rows:
                 yield rows

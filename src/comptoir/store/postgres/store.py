@@ -1,4 +1,4 @@
-"""The PostgreSQL store: pools to read and to write, readiness, statistics."""
+"""The PostgreSQL store: its pools, the check of the database, and the planner's statistics."""
 
 import asyncio
 import logging
@@ -39,21 +39,21 @@ from comptoir.store.postgres.session import postgres_snapshot
 from comptoir.store.postgres.writer import PostgresWriter, Transactions
 from comptoir.store.schema import SchemaState, check_state
 from comptoir.store.store import NoteOutcome, Reads, Renewed, SnapshotConnection, Store
-from comptoir.store.urls import shown
+from comptoir.store.urls import redacted
 from comptoir.store.watermarks import Watermarks
 from comptoir.store.writer import Condition
 
 COMMAND_SECONDS = 20.0
-"""Limit of a statement without a limit of its own, so that a server that hangs is noticed."""
+"""Seconds after which other statements are cancelled, so that a server that hangs is noticed."""
 
-LONGEST_SECONDS = 600.0
-"""Limit of a statement on a snapshot connection or for statistics, which may read a whole table."""
+LONG_COMMAND_SECONDS = 600.0
+"""Seconds for a statement that may read a whole table: of a snapshot, or for statistics."""
 
-LAST_SECONDS = 1.0
-"""Seconds for which a stop waits for writes whose clients have been given up."""
+STOP_SECONDS = 1.0
+"""Seconds for which `close` waits for writes; their clients are already disconnected."""
 
 WRITING_SHARE = 4
-"""One connection in this many is reserved for writes."""
+"""One in this number of connections is reserved for writes."""
 
 READINESS = Query(
     "SELECT version_num, (SELECT serves.value FROM schema_state AS serves, schema_state AS kept"
@@ -62,28 +62,25 @@ READINESS = Query(
     " FROM (SELECT) AS always LEFT JOIN alembic_version ON true",
     (),
 )
-"""The schema, from tables that are not distributed, and a privilege, from the catalog.
+"""Reads the schema's state, and a privilege; none of it is in a distributed table.
 
-On a cluster of Citus, a failed worker takes its own companies with it and no others. If this
-statement read a company, every host would report a failure, and a proxy would exclude all hosts.
+On a cluster of Citus, a failed worker makes only its own companies unavailable. If this statement
+read a company, all hosts would be unready, and a proxy would exclude them all.
 """
 
 _log = logging.getLogger(__name__)
 
 
 class PostgresStore(Store):
-    """A store on a PostgreSQL database, within one running event loop.
-
-    Connections are opened when they are needed, so the server may start after the service.
-    """
+    """A store on a PostgreSQL database. The server may start after the service."""
 
     def __init__(self, settings: Settings, model: Model, note_outcome: NoteOutcome) -> None:
         statements = statements_of(model, POSTGRESQL)
         connecting = partial(connect, settings, settings.database, seconds=settings.connect_seconds)
         checked = _CheckedConnect(settings, partial(connecting, command_seconds=COMMAND_SECONDS))
         self._note_outcome = note_outcome
-        self._name = shown(settings.database)
-        self._known_system: System | None = None
+        self._name = redacted(settings.database)
+        self._cached_system: System | None = None
         writing = max(settings.database_connections // WRITING_SHARE, 1)
         reading = max(settings.database_connections - writing, 1)
         self._reads = ReadPool(
@@ -105,8 +102,8 @@ class PostgresStore(Store):
             lock_seconds=settings.lock_seconds,
         )
         self._pool_writer = PostgresWriter(transactions, settings.queued_writes)
-        self._connect_patiently = partial(connecting, command_seconds=LONGEST_SECONDS)
-        self._statistics = Statistics(self._connect_patiently)
+        self._connect_for_long = partial(connecting, command_seconds=LONG_COMMAND_SECONDS)
+        self._statistics = Statistics(self._connect_for_long)
         super().__init__(statements, self._pool_reader, self._pool_writer, condition, watermarks)
 
     @override
@@ -122,10 +119,10 @@ class PostgresStore(Store):
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return postgres_snapshot(self._connect_patiently)
+        return postgres_snapshot(self._connect_for_long)
 
     async def _confirm(self, company: Company) -> None:
-        """Raise `Renewed` unless the primary has a company under the same incarnation."""
+        """Raise `Renewed` unless the company has the same incarnation on the primary."""
         if await self.company(company.id) != company:
             raise Renewed(company.id)
 
@@ -147,18 +144,18 @@ class PostgresStore(Store):
             )
 
     async def _system(self) -> System | None:
-        """The system of the primary, which never changes, or None if it is unknown now."""
-        if self._known_system is None:
+        """The system of the primary, or None while that is unreachable."""
+        if self._cached_system is None:
             with suppress(Refusal, *FAULTS):
                 async with asyncio.timeout(REACH_SECONDS), self._reads.acquired() as connection:
-                    self._known_system = await system_of(connection)
-        return self._known_system
+                    self._cached_system = await system_of(connection)
+        return self._cached_system
 
     @override
     async def close(self) -> None:
-        # units of indexing end with the writer, which waits for none if the database hangs
+        # the writer also ends the units that index texts, even if the database hangs
         await asyncio.gather(
-            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(LAST_SECONDS)
+            self._indexing.stop(), self._statistics.stop(), self._pool_writer.stop(STOP_SECONDS)
         )
         pools = [self._reads, self._writes]
         if self._replica is not None:
@@ -167,9 +164,9 @@ class PostgresStore(Store):
 
 
 class _CheckedConnect:
-    """Opens connections after a check of server and schema has succeeded once.
+    """Opens connections; checks server and schema first, until a check has succeeded.
 
-    Callers at the same time wait for the same check, so its failure is logged once.
+    Concurrent callers share a check, so its failure is logged once.
     """
 
     def __init__(self, settings: Settings, connect: Callable[[], Awaitable[Connection]]) -> None:
@@ -183,7 +180,7 @@ class _CheckedConnect:
         if not self._is_checked:
             if self._checking is None:
                 self._checking = asyncio.create_task(self._check())
-                # asyncio reports an exception that nobody retrieves, as after a cancelled request
+                # asyncio would report an exception that no caller retrieves
                 self._checking.add_done_callback(lambda task: task.cancelled() or task.exception())
             await asyncio.shield(self._checking)
         return await self._connect()
@@ -201,10 +198,10 @@ class _CheckedConnect:
 
 
 class Statistics:
-    """Refreshes the planner's statistics of tables to which many rows were written.
+    """Refreshes the planner's statistics of tables.
 
-    Autovacuum does so too, but a minute or more later; until then, plans assume few rows. Uses
-    connections of its own, so that no request waits for one.
+    Autovacuum does so too, but a minute or more later; until then, plans assume few rows. Each
+    refresh has a connection of its own, so that no request waits for one.
     """
 
     def __init__(self, connect: Callable[[], Awaitable[Connection]]) -> None:
@@ -213,7 +210,7 @@ class Statistics:
         self._is_stopped = False
 
     async def refresh(self, tables: Sequence[str]) -> None:
-        """Analyze tables, except those that are locked or that the role may not analyze."""
+        """Analyze tables; skips locked ones, and ones that the role may not analyze."""
         if self._is_stopped:
             return
         task = asyncio.create_task(self._analyze(tables))
@@ -237,11 +234,11 @@ class Statistics:
     async def _analyze(self, tables: Sequence[str]) -> None:
         # a transaction with a conflicting lock analyzes the table too, or is about to change it
         statement = "ANALYZE (SKIP_LOCKED) " + ", ".join(f'"{each}"' for each in tables)
-        # the rows are stored, and autovacuum compensates for a failure here
+        # after a failure, autovacuum refreshes them
         with suppress(*FAULTS):
             connection = await self._connect()
             try:
-                # outside of a transaction, so that each table is locked only while it is analyzed
+                # outside a transaction, so that a table is locked only while it is analyzed
                 await connection.execute(statement)
                 await connection.close(timeout=CLOSING_SECONDS)
             finally:
@@ -249,7 +246,7 @@ class Statistics:
 
 
 def _not_ready(fault: OperatorError) -> Refusal:
-    """503 for a database that the operator must fix; logs the fault."""
+    """503 for a fault that the operator must fix; logs it."""
     _log.error("%s", fault)
     return Refusal(
         DATABASE_NOT_READY,

@@ -1,8 +1,8 @@
 """The writer: commits the waiting units of a company as one transaction.
 
-The transaction locks the company's row first, so a company's units have one order, and several
-companies are written at once. A transaction that conflicts is repeated. If the connection is lost
-during COMMIT, the change log shows on another connection whether the transaction was committed.
+The transaction locks the company's row first, so units of one company run one after another, and
+units of several companies concurrently. A transaction that conflicts is repeated. If the connection
+is lost during COMMIT, the change log shows on another connection whether it was committed.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from comptoir.store.postgres.faults import (
     FAULTS,
     Fault,
     is_lost,
-    is_of_request,
+    is_request_fault,
     is_unanswered,
     refusal_of,
     violated_constraint,
@@ -37,7 +37,7 @@ ATTEMPTS = 5
 """Attempts at a transaction that conflicts with others."""
 
 JITTER_SECONDS = 0.02
-"""The random pause before attempt n, counted from 0, is up to this times two to the power n."""
+"""The pause before attempt n, counted from 0, is random: up to this times 2ⁿ seconds."""
 
 _CONFLICTS = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
@@ -59,7 +59,7 @@ class _NotBegun(Exception):  # noqa: N818 - another connection is tried
 
 
 class PostgresWriter(Writer):
-    """Queues units of work by company, and runs the queue of each company in a task."""
+    """Queues units of work by company; a task for each company runs its queue."""
 
     def __init__(self, transactions: "Transactions", most_waiting: int) -> None:
         super().__init__(most_waiting)
@@ -69,11 +69,11 @@ class PostgresWriter(Writer):
 
     @override
     async def give_way(self, seconds: float) -> None:
-        # a transaction that waits for the company's lock is next
+        # PostgreSQL grants the company's lock in the order of requests
         await asyncio.sleep(0)
 
     async def stop(self, seconds: float) -> None:
-        """Commit the waiting units; give up after `seconds`."""
+        """Commit the waiting units; after `seconds`, fail the rest with 503."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
@@ -92,7 +92,7 @@ class PostgresWriter(Writer):
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, company_id: str) -> None:
-        """Commit the units of a company until none waits."""
+        """Commit the units of a company until its queue is empty."""
         queue = self._queues[company_id]
         while queue:
             jobs = [queue.popleft()]
@@ -130,7 +130,7 @@ class PostgresWriter(Writer):
 
 
 class Transactions:
-    """Runs units of one company in a transaction, which waits `lock_seconds` for a lock."""
+    """Runs units of one company in a transaction, which waits up to `lock_seconds` for a lock."""
 
     def __init__(
         self,
@@ -151,9 +151,9 @@ class Transactions:
         )
 
     async def run(self, jobs: list[Job]) -> Exception | None:
-        """Run units; returns the fault of a unit that made the transaction roll back.
+        """Run units; returns the fault of a unit if it rolled the transaction back.
 
-        Raises `Refusal` for a fault of the database, after which a repetition is useless.
+        Raises `Refusal` for a fault of the database; running the units singly would not help.
         """
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -178,11 +178,11 @@ class Transactions:
                     if is_lost(fault):
                         self._pool.drop(connection)
                     elif isinstance(fault, TimeoutError):
-                        # a server that hangs would not roll back either
+                        # a rollback would wait for the server that hangs
                         connection.terminate()
                     await roll_back(connection)
-                    if is_of_request(fault) and len(jobs) > 1:
-                        # the other units must not fail with this one
+                    if is_request_fault(fault) and len(jobs) > 1:
+                        # the fault of one unit must not fail the others
                         return fault
                     refusal = refusal_of(fault)
                     self._condition.failed(refusal)
@@ -213,7 +213,7 @@ class Transactions:
             except FAULTS:
                 raise
             except Exception as fault:  # noqa: BLE001 - it is the outcome of this unit
-                # a unit of one write raises its refusal before its first change
+                # a unit that shares its transaction is only refused before its first change
                 if job.alone or not isinstance(fault, Refusal):
                     await roll_back(connection)
                     return fault
@@ -237,15 +237,15 @@ class Transactions:
         return Ledger(company_id, rows, self._watermarks)
 
     async def _resolve(self, doubt: _InDoubt) -> None:
-        """Return if a transaction was committed; raises `Refusal` if not, or if it is unknown."""
-        ledger, is_lost_change = doubt.ledger, False
+        """Return if a transaction was committed; raises `Refusal` if not, or if that is unknown."""
+        ledger, is_rolled_back = doubt.ledger, False
         if ledger.last is not None:
             with suppress(Refusal, *FAULTS):
                 if await self._is_logged(ledger.company_id, ledger.last):
                     ledger.acknowledge()
                     return
-                is_lost_change = True
-        if is_lost_change:
+                is_rolled_back = True
+        if is_rolled_back:
             raise Refusal(
                 DATABASE_UNREACHABLE,
                 "The connection to the database was lost, and nothing was changed",
@@ -264,7 +264,7 @@ class Transactions:
         async with self._pool.acquired() as connection:
             try:
                 await connection.execute(self._begin)
-                # the lock is free once the transaction in doubt has ended
+                # wait for the lock, which the transaction in doubt holds until its end
                 session = Session(connection)
                 await self._open_ledger(session, company_id)
                 query = self._statements.service.changes.query(company_id, last.number - 1, 1)

@@ -24,7 +24,7 @@ from comptoir.sql.dialects.sqlite.routines import Computing, ComputingFault, Wid
 from comptoir.sql.prepared import ManyQueries, Statement, Steps
 from comptoir.store.refusals import not_computable, too_complex
 from comptoir.store.store import characters
-from comptoir.store.urls import SQLITE, is_postgres, shown
+from comptoir.store.urls import SQLITE, is_postgres, redacted
 
 MINIMUM_VERSION = (3, 37, 0)
 
@@ -241,7 +241,7 @@ def register(connection: Connection) -> None:
 def database_path(url: str) -> Path:
     """The file that a database URL names; raises `OperatorError` for a URL of PostgreSQL."""
     if is_postgres(url):
-        raise OperatorError(f"{shown(url)} is not an SQLite database", "Name a file.")
+        raise OperatorError(f"{redacted(url)} is not an SQLite database", "Name a file.")
     return Path(url.removeprefix(SQLITE))
 
 
@@ -288,7 +288,7 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
 
 def refusal_of(fault: sqlite3.Error) -> Refusal:
     """The client's response to a failed statement; logs the fault."""
-    _log.error("a statement failed: %s", fault)
+    _log.error("database error: %s", fault)
     code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_TOOBIG:
         return too_complex()
