@@ -11,6 +11,7 @@ import pytest
 
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
+from comptoir.store.sqlite import connection
 from support.command import COMPANY, OTHER_COMPANY, Command
 from support.companies import Company
 from support.databases import FRESH, FreshDatabase, FreshPostgres, FreshSqlite
@@ -36,6 +37,19 @@ def pytest_collection_finish() -> None:
     """Exclude the tests from garbage collection, since they stay until the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def synchronous() -> Iterator[object]:
+    """The service's value of SQLite's setting, which is off within the tests' process.
+
+    Most of the time of a write is spent on waiting for the disk. Without that, a database survives
+    kills, but not a power failure.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        durable = connection.DURABILITY["synchronous"]
+        patch.setitem(connection.DURABILITY, "synchronous", 0)
+        yield durable
 
 
 @pytest.fixture(scope="session")
@@ -143,8 +157,8 @@ def own_stock(company: Company) -> Company:
 
 
 def stock(company: Company) -> Company:
-    for resource, sample in SAMPLES.items():
-        company.load(resource, sample)
+    """Load a sample of every entity set, in one transaction."""
+    company.admin.load_all(company.stored, {name: [each] for name, each in SAMPLES.items()})
     return company
 
 

@@ -1,4 +1,4 @@
-"""Generates the revision from the last schema to that of the model.
+"""Generate the revision from the last schema to that of the model.
 
 Usage: python tools/new_migration.py "what changes"
 """
@@ -30,8 +30,8 @@ from comptoir.store.sqlite.upgrading import locked
 
 
 def main() -> None:
-    """Compare a database of the last revision with the model, and write the difference."""
-    parser = argparse.ArgumentParser(description="A migration from what the catalog declares.")
+    """Compare a database of the last revision with the model, and write the revision."""
+    parser = argparse.ArgumentParser(description="Generate a revision from the catalog.")
     parser.add_argument("message", help="what changes, such as 'add the entity type vendor'")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def complete(
     __: str | Iterable[str | None] | Iterable[str],
     scripts: list[MigrationScript],
 ) -> None:
-    """Give new columns their defaults, and say which programs the schema will serve."""
+    """Give new columns their defaults, and declare the programs that the schema serves."""
     known = revisions()
     for script in scripts:
         steps = list(_steps(script.upgrade_ops_list))
@@ -83,7 +83,7 @@ def _fill(added: AddColumnOp) -> None:
 
 
 def _expands(step: MigrateOperation, made: set[str]) -> bool:
-    """Whether earlier programs work after a step, given the created tables."""
+    """Whether earlier programs work after a step; `made` are the created tables."""
     if isinstance(step, CreateIndexOp):
         return not step.unique or step.table_name in made
     if isinstance(step, AddColumnOp):

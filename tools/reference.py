@@ -1,4 +1,4 @@
-"""Writes the reference pages, or with --check says which of them are stale.
+"""Write the reference pages, or with --check report outdated ones.
 
 Usage: python tools/reference.py [--check] FOLDER
 """
@@ -86,7 +86,7 @@ def _name(held: ClickParameter, context: typer.Context) -> str:
 
 
 def options_of_settings() -> Mapping[str, str]:
-    """The option of each setting that some command takes as one."""
+    """The options that set settings, by setting."""
     found: dict[str, str] = {}
     for command in commands():
         for each in command.parameters:
@@ -98,17 +98,16 @@ def options_of_settings() -> Mapping[str, str]:
 
 
 _ODATA_INTRO = (
-    "What the service takes of OData 4.01, rule by rule of its ABNF and of that of its extension "
-    "for data aggregation. Each rule is put to the service in requests that it must accept, with "
-    "the records that they must give, and in requests that it must refuse, with the place that the "
-    "message must name. The requests stand in `tests/corpus` as plain text, to be read as "
-    "examples; the tests send them all. Sections are those of the OASIS standards: URL Conventions "
-    "and Protocol are the parts of OData 4.01, JSON and CSDL its formats, Aggregation the "
-    "extension."
+    "The supported part of OData 4.01, by the rules of its ABNF and of its extension for data "
+    "aggregation. For each rule, the corpus has requests that the service must accept, with the "
+    "records of the response, and requests that it must refuse, with the place that the message "
+    "must name. The requests are in `tests/corpus`, in plain text that can be read as examples; "
+    "the tests send all of them. Sections refer to the OASIS standards: URL Conventions and "
+    "Protocol are the parts of OData 4.01, JSON and CSDL its formats, Aggregation the extension."
 )
 _UNSUPPORTED_INTRO = (
-    "What is valid OData and not supported is answered by 501 and named; nothing is left out in "
-    "silence. These requests of the corpus show what that is."
+    "Valid OData that is not supported returns 501 with the name of the feature; nothing is "
+    "ignored silently. These requests of the corpus show the unsupported features."
 )
 
 
@@ -153,14 +152,14 @@ def faults(folder: Path) -> Iterator[str]:
     for name, text in pages().items():
         path = folder / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            yield f"{path} is stale: run `make docs`"
+            yield f"{path} is outdated: run `make docs`"
 
 
 def main() -> None:
-    """Write the pages, or check them; exits with a status that is not 0 after a fault."""
+    """Write the pages, or check them; a fault ends it with a nonzero exit status."""
     parser = argparse.ArgumentParser(description="The reference pages of the documentation.")
-    parser.add_argument("--check", action="store_true", help="write nothing, tell what is stale")
-    parser.add_argument("folder", type=Path, help="where the pages stand")
+    parser.add_argument("--check", action="store_true", help="write nothing, report outdated pages")
+    parser.add_argument("folder", type=Path, help="the folder of the pages")
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     if not arguments.check:

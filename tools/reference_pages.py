@@ -33,8 +33,8 @@ _SETTINGS_INTRO = (
 _ERRORS_INTRO = (
     "The response to a failed request is `application/json` of this form: "
     '`{"error": {"code", "message", "target"?, "details"?}}`. The code is stable; the message '
-    "says what was wrong, where, and what to do; `target` names the property, query option or "
-    "header; `details` lists the faults where there are several."
+    "names the fault, its place and the remedy; `target` names the property, query option or "
+    "header; `details` lists the faults if there are several."
 )
 
 
@@ -244,7 +244,7 @@ def settings_page(options: Mapping[str, str]) -> str:
         "Settings",
         "`src/comptoir/config.py`",
         _SETTINGS_INTRO,
-        table(("Setting", "What it is", "Default", "Environment", "Option"), rows),
+        table(("Setting", "Description", "Default", "Environment", "Option"), rows),
     )
 
 
@@ -262,7 +262,7 @@ def errors_page(errors: Sequence[ErrorType]) -> str:
         "Errors",
         "`src/comptoir/errors.py`",
         _ERRORS_INTRO,
-        table(("Status", "Code", "What it means", "What to do"), rows),
+        table(("Status", "Code", "Meaning", "Remedy"), rows),
         "The checks come in this order: token, company, resource, method, scope, media type, size, "
         "precondition, syntax of the body, record, tag, values, uniqueness.",
     )
@@ -297,7 +297,7 @@ class Command:
 
 
 def split_marks(text: str) -> tuple[str, str, str]:
-    """A help text without its marks `[env: …]` and `[default: …]`, and the values of the marks."""
+    """A help text without `[env: …]` and `[default: …]`, and the values of these two."""
     found = {each["name"].split()[0]: each["value"] for each in _MARK.finditer(text)}
     return _MARK.sub("", text).strip(), found.get("env", ""), found.get("default", "")
 
@@ -318,7 +318,7 @@ def _command_section(command: Command) -> str:
     if command.parameters:
         parts.append(
             table(
-                ("Argument or option", "What it is", "Default", "Environment"),
+                ("Argument or option", "Description", "Default", "Environment"),
                 (
                     (
                         code(each.name),
@@ -341,7 +341,7 @@ def _parameter_default(parameter: Parameter) -> str:
 
 
 def undocumented(model: Model, errors: Iterable[ErrorType]) -> Iterator[str]:
-    """The settings, errors, entity types and fields without a line of documentation."""
+    """The settings, errors, entity types and properties without a description."""
     for name, text in HELP.items():
         if not text.strip():
             yield f"the setting {name} has no help"

@@ -1,7 +1,7 @@
 """`comptoir migrate --distribute citus`: its calls of Citus, and its errors.
 
-Citus cannot be had here, so a stand-in answers for it: a database that says that it has the
-extension, with a function that takes note of what it is asked. Where Citus is, it is tried itself.
+Without Citus on the machine, a stand-in is tested: a database with the catalog of the extension,
+and with a function that records its calls.
 """
 
 import re
@@ -36,13 +36,13 @@ INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, 
 CREATE TABLE pg_dist_partition
     (logicalrelid REGCLASS, partmethod "char", partkey TEXT, colocationid INT);
 GRANT SELECT ON pg_dist_partition TO comptoir;
-CREATE TABLE asked
-    (number SERIAL, name TEXT, distributed_by TEXT, beside TEXT, shard_mode TEXT);
+CREATE TABLE calls
+    (number SERIAL, name TEXT, distributed_by TEXT, colocated_with TEXT, shard_mode TEXT);
 CREATE FUNCTION column_to_column_name(REGCLASS, TEXT) RETURNS TEXT LANGUAGE sql AS 'SELECT $2';
 CREATE FUNCTION create_distributed_table
     (name REGCLASS, distribution_column TEXT, colocate_with TEXT) RETURNS VOID
     LANGUAGE sql SECURITY DEFINER AS $$
-    INSERT INTO asked (name, distributed_by, beside, shard_mode)
+    INSERT INTO calls (name, distributed_by, colocated_with, shard_mode)
         VALUES ($1, $2, $3, current_setting('citus.multi_shard_modify_mode'));
     INSERT INTO pg_dist_partition VALUES ($1, 'h', $2, 7)
 $$
@@ -61,9 +61,9 @@ def stand_in(postgres_server: Databases, postgres_url: str) -> str:
     return postgres_url
 
 
-def asked(postgres_server: Databases, url: str) -> list[tuple[object, ...]]:
+def calls(postgres_server: Databases, url: str) -> list[tuple[object, ...]]:
     """The calls of the stand-in: table, column, the colocated table, and the type."""
-    query = "SELECT name, distributed_by, beside, shard_mode FROM asked ORDER BY number"
+    query = "SELECT name, distributed_by, colocated_with, shard_mode FROM calls ORDER BY number"
     return postgres_server.asked(query, name_of(url))
 
 
@@ -73,8 +73,8 @@ def test_a_database_without_citus_is_refused_without_changes(
     line = command.fault(*DISTRIBUTE, postgres_url)
     assert "lacks the extension citus" in line
     assert "CREATE EXTENSION citus in this database" in line
-    made = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-    assert postgres_server.asked(made, name_of(postgres_url)) == [(0,)]
+    tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+    assert postgres_server.asked(tables, name_of(postgres_url)) == [(0,)]
 
 
 def test_a_file_is_refused_and_not_created(command: Command) -> None:
@@ -95,14 +95,14 @@ def test_all_tables_are_distributed_by_company_and_colocated(
 
     assert "has schema " in done.out
     assert "its tables are distributed by company_id" in done.err
-    first, *others = asked(postgres_server, stand_in)
+    first, *others = calls(postgres_server, stand_in)
     assert first == ("companies", "company_id", "none", "sequential")
     assert {(str(name).strip('"'), *how) for name, *how in others} == {
         (table, "company_id", "companies", "sequential") for table in TABLES if table != "companies"
     }
     run = list(proxy.statements)
-    made = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
-    assert run.index(SEQUENTIAL) < made[0]
+    created = [at for at, text in enumerate(run) if text.startswith("CREATE OR REPLACE FUNCTION")]
+    assert run.index(SEQUENTIAL) < created[0]
     assert not [text for text in run if looks_a_type_up(text)]
 
 
@@ -110,23 +110,23 @@ def test_a_later_migration_distributes_only_new_tables(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done(*DISTRIBUTE, stand_in)
-    before = asked(postgres_server, stand_in)
+    before = calls(postgres_server, stand_in)
     forget = "DELETE FROM pg_dist_partition WHERE logicalrelid = 'repeats'::regclass"
 
     assert "distributed" not in command.done(*DISTRIBUTE, stand_in).err
-    assert asked(postgres_server, stand_in) == before
+    assert calls(postgres_server, stand_in) == before
     for again in (("migrate", "--database"), DISTRIBUTE):
         postgres_server.administer(forget, database=name_of(stand_in))
         assert "distributed by company_id" in command.done(*again, stand_in).err
         before.append(("repeats", "company_id", "companies", "sequential"))
-        assert asked(postgres_server, stand_in) == before
+        assert calls(postgres_server, stand_in) == before
 
 
 def test_a_plain_migration_distributes_nothing(
     command: Command, postgres_server: Databases, stand_in: str
 ) -> None:
     command.done("migrate", "--database", stand_in)
-    assert asked(postgres_server, stand_in) == []
+    assert calls(postgres_server, stand_in) == []
 
 
 def test_a_unique_index_without_the_company_is_refused(
@@ -141,7 +141,7 @@ def test_a_unique_index_without_the_company_is_refused(
     assert ended.status == 1
     # without pg_trgm there is a line before it
     assert "by_hand on the table itemsExt" in ended.err.splitlines()[-1]
-    assert asked(postgres_server, stand_in) == []
+    assert calls(postgres_server, stand_in) == []
 
 
 def test_the_statements_follow_from_the_state_of_the_cluster() -> None:

@@ -1,7 +1,7 @@
 """Statements with a constant condition on related records can be routed.
 
-Where the planner finds out that no related record can be meant, it drops the table from the plan,
-and with it the company and what relates the records. Citus then finds nothing to route by.
+If the planner infers that no related record can match, it removes the table from the plan, with the
+conditions on the company and on the relation. Citus then has no condition to route by.
 """
 
 from pathlib import Path

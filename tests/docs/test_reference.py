@@ -39,16 +39,16 @@ def test_the_reference_is_complete_and_up_to_date() -> None:
     assert done.returncode == 0
 
 
-def test_a_stale_and_a_missing_page_are_reported(tmp_path: Path) -> None:
+def test_an_outdated_and_a_missing_page_are_reported(tmp_path: Path) -> None:
     assert reference(str(tmp_path)).returncode == 0
     with (tmp_path / "errors.md").open("a") as page:
         page.write("more")
     (tmp_path / "commands.md").unlink()
     done = reference("--check", str(tmp_path))
     assert done.returncode != 0
-    assert done.stderr.count("is stale") == 2
-    assert "errors.md is stale" in done.stderr
-    assert "commands.md is stale" in done.stderr
+    assert done.stderr.count("is outdated") == 2
+    assert "errors.md is outdated" in done.stderr
+    assert "commands.md is outdated" in done.stderr
 
 
 def test_missing_descriptions_are_reported() -> None:

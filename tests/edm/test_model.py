@@ -1,4 +1,4 @@
-"""A declaration that cannot hold is refused before the service starts, and says what is wrong."""
+"""An invalid declaration is refused before the service starts, with a message that names it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -86,7 +86,7 @@ FAULTS: dict[str, Callable[[], tuple[EntitySet, ...]]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_declaration_is_refused(fault: str) -> None:
+def test_an_invalid_declaration_is_refused(fault: str) -> None:
     with pytest.raises(ModelFault, match=fault):
         Model(FAULTS[fault]())
 

@@ -36,7 +36,7 @@ def wire(edm_type: PrimitiveType, stored: Stored) -> Json:
 
 
 @pytest.mark.parametrize("edm_type", ALL, ids=lambda edm_type: type(edm_type).__name__)
-def test_no_value_reads_back_as_itself(edm_type: PrimitiveType) -> None:
+def test_the_empty_value_reads_back_as_itself(edm_type: PrimitiveType) -> None:
     assert edm_type.from_json(wire(edm_type, edm_type.default)) == edm_type.default
     assert edm_type.from_texts([""]) == [edm_type.default]
 
@@ -49,13 +49,13 @@ def test_null_is_refused_with_the_value_that_clears(edm_type: PrimitiveType) -> 
 
 
 @given(whole_texts.filter(lambda text: len(text) <= 100))
-def test_text_is_kept_as_sent(text: str) -> None:
+def test_text_is_stored_as_sent(text: str) -> None:
     assert CODE.from_json(text) == text
     assert CODE.from_texts([text, text]) == [text, text]
 
 
 @pytest.mark.parametrize("text", ["a\0b", "half a \ud83d pair", "x" * 101])
-def test_invalid_text_is_refused_alone_and_in_a_column(text: str) -> None:
+def test_invalid_text_is_refused_as_a_value_and_in_a_column(text: str) -> None:
     with pytest.raises(ValueFault):
         CODE.from_json(text)
     with pytest.raises(ValueFault):
@@ -103,7 +103,7 @@ def test_text_other_than_digits_is_refused(value: str) -> None:
 
 
 @given(st.dates())
-def test_every_date_is_kept(day: date) -> None:
+def test_every_date_is_stored_as_sent(day: date) -> None:
     assert DATE.from_json(day.isoformat()) == day.isoformat()
 
 
@@ -117,7 +117,7 @@ def test_an_invalid_date_is_refused(text: str) -> None:
     st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31)),  # noqa: DTZ001 - the offset is drawn
     st.integers(-1_439, 1_439),
 )
-def test_an_instant_is_kept_in_utc_with_milliseconds(local: datetime, minutes: int) -> None:
+def test_an_instant_is_stored_in_utc_with_milliseconds(local: datetime, minutes: int) -> None:
     moment = local.replace(tzinfo=timezone(timedelta(minutes=minutes)))
     utc = moment.astimezone(UTC)
     expected = f"{utc:%H:%M:%S}.{utc.microsecond // 1_000:03d}Z"
@@ -144,7 +144,7 @@ def test_an_invalid_instant_is_refused(text: str) -> None:
 
 
 @given(st.uuids())
-def test_a_guid_is_kept_in_lower_case(guid: object) -> None:
+def test_a_guid_is_stored_in_lower_case(guid: object) -> None:
     assert GUID.from_json(str(guid).upper()) == str(guid)
 
 

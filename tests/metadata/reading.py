@@ -58,12 +58,12 @@ def member(holder: Object, *names: str) -> Object:
     return holder
 
 
-def members(holder: Object, kind: str) -> dict[str, Object]:
+def members(holder: Object, csdl_kind: str) -> dict[str, Object]:
     """The named elements with this `$Kind`; properties have none, and sets are collections."""
     found = {}
     for name, value in holder.items():
         if isinstance(value, dict) and name[0] not in "@$":
             own = "EntitySet" if value.get("$Collection") and "$Kind" not in value else "Property"
-            if value.get("$Kind", own) == kind:
+            if value.get("$Kind", own) == csdl_kind:
                 found[name] = value
     return found

@@ -31,16 +31,16 @@ def of_property(entity_type: str, name: str) -> Object:
     return member(schema(json(model=WITH_SPECIMENS)), entity_type, name)
 
 
-def names(held: Object, term: str, list_name: str) -> Value:
-    return member(held, f"{CAPABILITIES}.{term}").get(list_name, [])
+def names(element: Object, term: str, list_name: str) -> Value:
+    return member(element, f"{CAPABILITIES}.{term}").get(list_name, [])
 
 
 def test_every_element_has_the_description_of_the_catalog() -> None:
     for entity_set in MODEL.sets:
         entity_type = member(schema(json()), entity_set.type.name)
         assert entity_type[f"{CORE}.Description"] == entity_set.type.description
-        for held in entity_set.type.properties:
-            assert member(entity_type, held.name)[f"{CORE}.Description"] == held.description
+        for element in entity_set.type.properties:
+            assert member(entity_type, element.name)[f"{CORE}.Description"] == element.description
         for relation in entity_set.type.navigation:
             assert member(entity_type, relation.name)[f"{CORE}.Description"] == relation.description
 
@@ -92,18 +92,20 @@ def test_unique_rules_are_alternate_keys() -> None:
 
 @SETS
 def test_only_writable_sets_allow_writes(entity_set: EntitySet) -> None:
-    held, writable = of_set(entity_set), not entity_set.read_only
+    element, writable = of_set(entity_set), not entity_set.read_only
     for term, name in (("Insert", "Insertable"), ("Update", "Updatable"), ("Delete", "Deletable")):
-        assert member(held, f"{CAPABILITIES}.{term}Restrictions")[name] is writable
-    assert (f"{CORE}.OptimisticConcurrency" in held) is writable
-    assert held.get(f"{CORE}.Permissions") == (None if writable else "Read")
+        assert member(element, f"{CAPABILITIES}.{term}Restrictions")[name] is writable
+    assert (f"{CORE}.OptimisticConcurrency" in element) is writable
+    assert element.get(f"{CORE}.Permissions") == (None if writable else "Read")
 
 
 def test_required_and_fixed_properties_are_annotated() -> None:
-    held = of_set(MODEL.by_name["unitsOfMeasureExt"])
-    assert names(held, "InsertRestrictions", "RequiredProperties") == ["code"]
-    assert names(held, "UpdateRestrictions", "NonUpdatableProperties") == ["lastModifiedDateTime"]
-    assert names(held, "UpdateRestrictions", "Upsertable") is False
+    element = of_set(MODEL.by_name["unitsOfMeasureExt"])
+    assert names(element, "InsertRestrictions", "RequiredProperties") == ["code"]
+    assert names(element, "UpdateRestrictions", "NonUpdatableProperties") == [
+        "lastModifiedDateTime"
+    ]
+    assert names(element, "UpdateRestrictions", "Upsertable") is False
 
 
 @SETS
@@ -120,23 +122,23 @@ def test_permissions_name_the_scopes(entity_set: EntitySet) -> None:
 
 
 def test_secret_properties_are_excluded_from_queries() -> None:
-    held = of_set(MODEL.by_name["contactsExt"])
-    assert names(held, "FilterRestrictions", "NonFilterableProperties") == ["onlinePassword"]
-    assert names(held, "SortRestrictions", "NonSortableProperties") == ["onlinePassword"]
-    applied = member(held, "@Org.OData.Aggregation.V1.ApplySupported")
+    element = of_set(MODEL.by_name["contactsExt"])
+    assert names(element, "FilterRestrictions", "NonFilterableProperties") == ["onlinePassword"]
+    assert names(element, "SortRestrictions", "NonSortableProperties") == ["onlinePassword"]
+    applied = member(element, "@Org.OData.Aggregation.V1.ApplySupported")
     for listed in ("GroupableProperties", "AggregatableProperties"):
         assert "displayName" in str(applied[listed])
         assert "onlinePassword" not in str(applied[listed])
-    assert "onlinePassword" not in str(names(held, "ChangeTracking", "FilterableProperties"))
+    assert "onlinePassword" not in str(names(element, "ChangeTracking", "FilterableProperties"))
 
 
 def test_filter_only_properties_are_restricted_to_filters() -> None:
-    held = of_set(MODEL.by_name["filteredItemAttributesExt"])
-    restricted = names(held, "FilterRestrictions", "FilterExpressionRestrictions")
+    element = of_set(MODEL.by_name["filteredItemAttributesExt"])
+    restricted = names(element, "FilterRestrictions", "FilterExpressionRestrictions")
     assert isinstance(restricted, list)
     assert restricted[1] == {"Property": "attributeValue1", "AllowedExpressions": "SingleValue"}
     assert len(restricted) == 20
-    assert "attributeName10" in str(names(held, "SortRestrictions", "NonSortableProperties"))
+    assert "attributeName10" in str(names(element, "SortRestrictions", "NonSortableProperties"))
 
 
 @SETS
@@ -160,7 +162,7 @@ def test_contained_sets_have_the_same_annotations_at_the_root() -> None:
     company = member(schema(json()), "company")
     for each in MODEL.per_company:
         at_top = {
-            name: held for name, held in of_set(each).items() if name.startswith(CAPABILITIES)
+            name: element for name, element in of_set(each).items() if name.startswith(CAPABILITIES)
         }
         assert member(company, each.name).items() >= at_top.items()
         elsewhere = member(container(json()), each.name)

@@ -77,7 +77,7 @@ def test_properties_are_not_nullable_and_have_facets() -> None:
 def test_filter_only_properties_are_nullable() -> None:
     entity_type = member(schema(json()), "filteredItemAttribute")
     nullable = [
-        name for name, held in members(entity_type, "Property").items() if "$Nullable" in held
+        name for name, element in members(entity_type, "Property").items() if "$Nullable" in element
     ]
     assert nullable == PAIRS
     assert member(entity_type, PAIRS[0])[f"{CORE}.Permissions"] == "None"
@@ -94,19 +94,19 @@ def test_every_entity_type_has_its_key(under_company: bool) -> None:
 
 
 @ROOTS
-def test_the_container_has_every_set_and_marks_those_of_the_service_document(
+def test_the_container_has_every_set_and_declares_which_are_in_the_service_document(
     under_company: bool,
 ) -> None:
     sets = members(container(json(under_company=under_company)), "EntitySet")
-    assert {name: held["$Type"] for name, held in sets.items()} == {
+    assert {name: element["$Type"] for name, element in sets.items()} == {
         each.name: f"Comptoir.{each.type.name}" for each in MODEL.sets
     }
     hidden = {
-        name for name, held in sets.items() if not held.get("$IncludeInServiceDocument", True)
+        name for name, element in sets.items() if not element.get("$IncludeInServiceDocument", True)
     }
     assert hidden == {each.name for each in MODEL.sets if each.per_company != under_company}
-    for name, held in sets.items():
-        readable = member(held, f"{CAPABILITIES}.ReadRestrictions")["Readable"]
+    for name, element in sets.items():
+        readable = member(element, f"{CAPABILITIES}.ReadRestrictions")["Readable"]
         assert readable is (name not in hidden)
 
 

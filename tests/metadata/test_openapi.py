@@ -111,7 +111,7 @@ def test_every_body_has_a_schema() -> None:
     """Generators of clients skip bodies without a schema, or fail."""
     bodies = [each for part in walk(document()) for each in walk(part.get("content", {}))]
     listed = [
-        member(held, media_type) for held in bodies for media_type in held if "/" in media_type
+        member(found, media_type) for found in bodies for media_type in found if "/" in media_type
     ]
     assert len(listed) > 100
     assert all("schema" in each for each in listed)
@@ -162,8 +162,8 @@ def test_a_record_has_the_properties_of_the_interface_in_order(resource: str) ->
         "number": ("number", "decimal"),
     }
     for name, wire in FIELDS[resource].items():
-        held = member(properties, name)
-        assert (held["type"], held.get("format")) == types[wire]
+        found = member(properties, name)
+        assert (found["type"], found.get("format")) == types[wire]
 
 
 def test_a_create_has_required_properties_and_defaults() -> None:
@@ -194,9 +194,9 @@ def test_digits_are_accepted_as_text_and_returned_as_a_number() -> None:
 
 
 def test_suggested_values_are_examples() -> None:
-    held = member(schema("customer"), "properties", "blocked")
-    assert held["examples"] == [" ", "Ship", "Invoice", "All"]
-    assert "enum" not in held
+    found = member(schema("customer"), "properties", "blocked")
+    assert found["examples"] == [" ", "Ship", "Invoice", "All"]
+    assert "enum" not in found
 
 
 def test_a_change_has_the_if_match_parameter() -> None:

@@ -14,10 +14,10 @@ from support.writers import Work, Writers
 
 
 def test_kills_of_the_database_lose_no_acknowledged_write(tmp_path: Path) -> None:
-    """Killed again and again while writers are at work, after some acknowledged writes each time.
+    """The server is killed repeatedly, each time after some acknowledged writes.
 
-    The service goes on by itself when the database is back. Every acknowledged write is there; a
-    write that was answered with 503 is there whole or not at all.
+    The service recovers without a restart. Every acknowledged write is stored; a write that got 503
+    is stored completely or not at all.
     """
     with Postgres(durable=True) as postgres:
         settings = Settings(database=migrated(postgres), keys=str(tmp_path / "keys"))

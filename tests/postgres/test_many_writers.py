@@ -88,7 +88,7 @@ def version_of(tag: str) -> int:
 def test_a_follower_sees_each_change_once_and_in_order(
     postgres_server: Databases, tmp_path: Path
 ) -> None:
-    """64 writers in two processes: their transactions wait for one another, and none is skipped."""
+    """Although the transactions of 64 writers in two processes wait for one another."""
     settings = Settings(database=migrated(postgres_server), keys=str(tmp_path / "keys"))
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:

@@ -202,7 +202,7 @@ def test_many_concurrent_requests_share_few_connections(
 def test_a_client_that_disconnects_leaves_no_transaction_open(
     postgres_server: Databases, served: Served
 ) -> None:
-    """At any moment of a long read; the connection can be used again."""
+    """At any stage of a long read; the next one uses the same connection."""
     url = migrated(postgres_server)
     service = served(url, database_connections=2)
     company = service.new_company()

@@ -1,10 +1,12 @@
 """The connection pool of PostgreSQL: its bound, lost connections, and waits that end in a race."""
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
+from typing import cast
 
 import pytest
 
@@ -75,6 +77,69 @@ def test_a_failed_connect_leaves_room_for_another() -> None:
                 await pool.acquire()
 
     asyncio.run(fail_twice())
+
+
+class FakeConnection:
+    """A connection to nothing."""
+
+    def __init__(self) -> None:
+        self._is_closed = False
+
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def terminate(self) -> None:
+        self._is_closed = True
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_cancelled_and_failed_callers_return_their_permits(seed: int) -> None:
+    """At any stage: while they wait, connect, or use a connection."""
+    chance = random.Random(seed)
+    size, used, most_used = 3, 0, 0
+
+    async def pause() -> None:
+        await asyncio.sleep(chance.choice((0, 0, 0.001, 0.003)))
+
+    async def open_connection() -> Connection:
+        await pause()
+        if chance.random() < 0.2:
+            raise ConnectionRefusedError
+        return cast("Connection", FakeConnection())
+
+    async def use(pool: Pool) -> None:
+        nonlocal used, most_used
+        async with pool.acquired():
+            used += 1
+            most_used = max(used, most_used)
+            try:
+                await pause()
+                if chance.random() < 0.2:
+                    raise ConnectionResetError
+            finally:
+                used -= 1
+
+    async def race() -> None:
+        pool = Pool(open_connection, size, 0.004)
+        tasks = [asyncio.ensure_future(use(pool)) for _ in range(60)]
+        for task in tasks:
+            await pause()
+            if chance.random() < 0.4:
+                task.cancel()
+        await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                assert isinstance(task.exception(), Refusal | ConnectionResetError | None)
+        held: list[Connection] = []
+        while len(held) < size:
+            with suppress(Refusal):
+                held.append(await pool.acquire())
+        assert len({id(each) for each in held}) == size
+        with pytest.raises(Refusal, match="All 3 connections"):
+            await pool.acquire()
+
+    asyncio.run(asyncio.wait_for(race(), 20))
+    assert 0 < most_used <= size
 
 
 def test_one_lost_connection_drops_all_idle_ones(

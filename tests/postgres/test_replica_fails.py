@@ -110,7 +110,7 @@ def test_the_replica_serves_reads_while_the_primary_hangs(
 
 
 def test_a_promoted_replica_serves_no_reads(served: Served) -> None:
-    """It is a different database after its promotion, which may reach the number of a token."""
+    """Its change numbers may reach that of a token, but they count different changes."""
     with Postgres() as primary, Standby(primary) as standby:
         replicated = ReplicatedService.on(Pair(primary, standby), served)
         assert replicated.name(READ_ONLY) == "old"
@@ -161,10 +161,10 @@ def test_the_primary_serves_a_read_that_blocks_the_replay(pair: Pair, served: Se
     pair.standby.catch_up()
     database = replicated.service.settings.database
 
-    async def stand_in_the_way() -> None:
+    async def block_the_replay() -> None:
         first, second = [await asyncpg.connect(database) for _ in range(2)]
         try:
-            # the replay holds a lock that the read waits for, and then wants one that it holds
+            # the replay has a lock that the read waits for, and then waits for a lock of the read
             await first.execute('BEGIN; LOCK TABLE "salesPricesExt"')
             await asyncio.to_thread(pair.standby.catch_up)
             reading = asyncio.to_thread(
@@ -179,7 +179,7 @@ def test_the_primary_serves_a_read_that_blocks_the_replay(pair: Pair, served: Se
             await second.close()
         assert len(page(await answer).value) == 1
 
-    asyncio.run(stand_in_the_way())
+    asyncio.run(block_the_replay())
     assert "canceling statement due to conflict with recovery" in pair.standby.log.read_text()
     assert outcomes(replicated.service) == {"failed": 1}
     assert replicated.name(READ_ONLY) == "old"
@@ -216,7 +216,7 @@ def test_a_page_continues_on_the_primary_after_a_crash_of_the_replica(
             response = client.send(request, stream=True)
             pieces = response.iter_raw()
             begun = next(pieces)
-            # what fits between the two of them is on its way, and most of the page does not
+            # the buffers between server and client have a part of the page only
             pair.standby.kill()
             read = msgspec.json.decode(begun + b"".join(pieces), type=Page)
         text = server.origin.get("metrics").text

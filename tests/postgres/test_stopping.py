@@ -26,7 +26,7 @@ def test_a_stop_does_not_wait_for_a_database_that_hangs(
         record(company.post("campaignsExt", {"number": "C-1"}), 201)
         with own_server.hung(), server.connect() as client:
             send(client, in_full(company.build("POST", "campaignsExt", body={"number": "C-2"})))
-            # by the time that another request is answered, the write waits for the database
+            # when another request has its response, the write waits for the database
             assert server.origin.get("healthz").status_code == 200
             server.ask_to_stop()
             server.wait()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comptoir.catalog import MODEL
-from comptoir.store.sqlite.connection import connect, database_path
+from comptoir.store.sqlite.connection import DURABILITY, connect, database_path
 from process.conftest import StartServer
 from support.client import record
 from support.companies import Company
@@ -97,9 +97,13 @@ def test_the_next_write_after_a_kill_takes_the_next_number(start_server: StartSe
 
 
 def test_the_writer_of_sqlite_waits_for_the_disk(
-    fresh_sqlite: FreshDatabase, tmp_path: Path
+    fresh_sqlite: FreshDatabase,
+    tmp_path: Path,
+    synchronous: object,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Write-ahead log and FULL: what the service's own connections report, not what we set."""
+    """The service's connections report a write-ahead log and FULL."""
+    monkeypatch.setitem(DURABILITY, "synchronous", synchronous)
     path = database_path(fresh_sqlite(tmp_path, MODEL))
     connection = connect(path, writes=True, lock_seconds=5)
     try:

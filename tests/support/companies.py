@@ -14,9 +14,18 @@ from comptoir.catalog import MODEL
 from comptoir.config import Settings
 from comptoir.edm.model import Company as StoredCompany
 from comptoir.edm.model import Model
+from comptoir.sql.prepared import Steps
 from comptoir.store.ledger import Change
 from comptoir.store.store import Store
-from comptoir.transfer.load_rows import LoadPlan, LoadRows, bind_columns, rows_done, write_rows
+from comptoir.store.unit import UnitOfWork
+from comptoir.transfer.load_rows import (
+    LoadPlan,
+    LoadRows,
+    bind_columns,
+    load_steps,
+    rows_done,
+    write_rows,
+)
 from support.client import Client
 
 T = TypeVar("T")
@@ -44,7 +53,17 @@ class CompanyAdmin:
 
     def load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> None:
         """Load records with the same properties, by the code of `comptoir load`."""
-        self.wait(write_rows(self._store, self.plan(company, resource, rows)))
+        self.load_all(company, {resource: rows})
+
+    def load_all(self, company: StoredCompany, samples: Mapping[str, Sequence[Row]]) -> None:
+        """Load records of several entity sets in one transaction."""
+        plans = [self.plan(company, resource, rows) for resource, rows in samples.items()]
+
+        def loads(unit: UnitOfWork) -> Steps[None]:
+            for plan in plans:
+                yield from load_steps(plan, unit)
+
+        self.wait(self._store.transact(company.id, loads))
 
     def begin_load(self, company: StoredCompany, resource: str, rows: Sequence[Row]) -> str:
         """Load the first records of a file, as an interrupted load does; returns its digest."""

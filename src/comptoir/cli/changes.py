@@ -111,7 +111,7 @@ def _print(found: Sequence[Change]) -> None:
 
 
 def _reader_is_gone() -> bool:
-    """Whether the other end of the pipe is closed, before a write would fail."""
+    """Whether the other end of the pipe is closed; checked before a write would fail."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

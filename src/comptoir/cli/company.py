@@ -77,7 +77,7 @@ def list_companies(*, database: options.Database = None, config: options.Config 
     """List the companies by name, one on each line, with the id at the end."""
     settings = database_settings(database, config)
     need_database(settings)
-    for name, company_id in run(lambda: _listed(settings)):
+    for company_id, name in run(lambda: _all_names(settings)).items():
         typer.echo(f"{name} {company_id}")
 
 
@@ -104,7 +104,7 @@ def renew(
     match other contents. Records and the change log do not change. Services may be running.
     """
     settings = database_settings(database, config)
-    wanted = list(dict.fromkeys([options.guid(each) for each in company_ids or ()]))
+    wanted = options.guids(company_ids)
     if bool(wanted) == every:
         raise OperatorError(
             "a renewal needs either ids or --all",
@@ -136,7 +136,7 @@ def delete(
     first record is deleted. After an interrupt, the same command resumes.
     """
     settings = database_settings(database, config)
-    wanted = list(dict.fromkeys([options.guid(each) for each in company_ids]))
+    wanted = options.guids(company_ids)
     need_database(settings)
     names = run(lambda: _names(settings, wanted))
     if not yes:
@@ -176,20 +176,20 @@ async def company_named(store: Store, name: str) -> KnownCompany | None:
     return await store.company(str(found[0][1])) if found else None
 
 
-async def all_companies(store: Store) -> list[tuple[str, str]]:
-    """The names and the ids of all companies, by name."""
+async def company_names(store: Store) -> dict[str, str]:
+    """The names of all companies by id, in the order of the names."""
     entity_set = MODEL.by_name[COMPANIES]
     column_of = entity_set.type.column_of
     by_name = Order((OrderKey("name", text=True), *default_order(entity_set).keys))
     pipeline, values = list_pipeline(entity_set, order=by_name)
-    found: list[tuple[str, str]] = []
+    names: dict[str, str] = {}
     keyset: Keyset | None = None
     while True:
         plan = PagePlan(pipeline, Bounds(None), PAGE, values, keyset)
         rows = [row async for some in store.page(plan) for row in some]
-        found += [(str(row[column_of["name"]]), str(row[column_of["id"]])) for row in rows]
+        names |= {str(row[column_of["id"]]): str(row[column_of["name"]]) for row in rows}
         if len(rows) < PAGE:
-            return found
+            return names
         keyset = plan.keyset_after(rows[-1])
 
 
@@ -202,7 +202,7 @@ async def _renew(settings: Settings, wanted: Sequence[str]) -> None:
     async with opened(settings) as store:
         for company_id in wanted:
             await known_company(store, company_id)
-        names = {company_id: name for name, company_id in await all_companies(store)}
+        names = await company_names(store)
         for company_id in wanted or names:
             number = await store.renew(company_id)
             typer.echo(f"{names[company_id]} {company_id}: renewed after change {number}")
@@ -220,11 +220,11 @@ async def _names(settings: Settings, wanted: Sequence[str]) -> Mapping[str, str]
         missing = [each for each in wanted if not await deletable(store, each)]
         if missing and not any([await is_unfinished(store, each) for each in wanted]):
             raise no_company(missing[0])
-        return {company_id: name for name, company_id in await all_companies(store)}
+        return await company_names(store)
 
 
 def _confirm(company_id: str, name: str | None) -> None:
-    """Ask for a company's name, or its id if its row is gone; raises `OperatorError`."""
+    """Ask for a company's name, or its id if its row is deleted; raises `OperatorError`."""
     if not sys.stdin.isatty():
         raise OperatorError(
             "a deletion can be confirmed only in a terminal",
@@ -246,6 +246,6 @@ async def _delete(settings: Settings, wanted: Sequence[str]) -> None:
             await delete_companies(store, wanted, progress)
 
 
-async def _listed(settings: Settings) -> list[tuple[str, str]]:
+async def _all_names(settings: Settings) -> Mapping[str, str]:
     async with opened(settings) as store:
-        return await all_companies(store)
+        return await company_names(store)

@@ -24,14 +24,14 @@ _TWO_COLUMNS = 72
 """The smallest width with a term and its description side by side."""
 
 _USAGE_ROOM = 20
-"""The smallest space for the arguments on the line of the command."""
+"""The smallest space for the arguments beside the name of the command."""
 
 _Rows = Sequence[tuple[str, str]]
 _Parsed = tuple[str | None, TyperCommand | TyperGroup | None, list[str]]
 
 
 class _Page:
-    """A help text; a word that is longer than a line is not cut."""
+    """A help text; a word longer than a line is not split."""
 
     def __init__(self) -> None:
         self._width = min(shutil.get_terminal_size().columns, WIDEST)

@@ -1,5 +1,6 @@
 """Options that commands share; those of settings follow from the settings' declarations."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -55,3 +56,8 @@ def guid(text: str) -> str:
             f"{quoted(text)} is not a company's id", "Find the ids with `comptoir company list`."
         )
     return text.lower()
+
+
+def guids(texts: Iterable[str] | None) -> list[str]:
+    """Company ids in lower case, each once; raises `OperatorError` for an invalid one."""
+    return list(dict.fromkeys([guid(each) for each in texts or ()]))

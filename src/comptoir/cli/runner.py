@@ -33,7 +33,7 @@ def database_settings(database: str | None, config: str | None) -> Settings:
 def need_database(settings: Settings) -> None:
     """Bring an existing database up to date; raises `OperatorError` if there is none.
 
-    So a misspelled name does not create a new, empty database.
+    A misspelled name therefore does not create an empty database.
     """
     need_file(settings)
     make_ready(settings, MODEL)
@@ -100,7 +100,7 @@ def no_company(company_id: str) -> OperatorError:
 
 
 async def warn_of_missing(settings: Settings, companies: Sequence[str]) -> None:
-    """Warn of companies that do not exist, or that they could not be looked up."""
+    """Warn of companies that do not exist, or that the check failed."""
     try:
         need_file(settings)
         async with opened(settings) as store:

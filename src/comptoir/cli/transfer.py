@@ -9,7 +9,7 @@ import typer
 
 from comptoir.catalog import MODEL
 from comptoir.cli import options
-from comptoir.cli.company import all_companies
+from comptoir.cli.company import company_names
 from comptoir.cli.runner import (
     database_settings,
     known_company,
@@ -309,7 +309,7 @@ def copy(
     writers and repeat the command until it succeeds.
     """
     here, there = (database_settings(each, config) for each in (source, target))
-    wanted = list(dict.fromkeys([options.guid(each) for each in company or ()]))
+    wanted = options.guids(company)
     if here.database == there.database:
         raise OperatorError(
             "the source and the target are the same database", "Name another one with --to."
@@ -321,7 +321,7 @@ def copy(
 
 async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, anew: bool) -> None:
     async with opened(here) as source, opened(there) as target:
-        names = {company_id: name for name, company_id in await all_companies(source)}
+        names = await company_names(source)
         companies = [await known_company(source, each) for each in wanted or names]
         with progress_bar("companies") as progress:
             copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}

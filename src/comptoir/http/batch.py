@@ -17,17 +17,9 @@ from comptoir.http.batch_run import Mode, Run
 from comptoir.http.exchange import Exchange
 from comptoir.plan.target import company_id_of
 from comptoir.refusals import inapplicable, method_not_allowed
-from comptoir.request.batch import (
-    MULTIPART,
-    Batch,
-    BatchLimits,
-    Roots,
-    boundary_of,
-    malformed,
-    origin,
-    parse_documents,
-    parse_multipart,
-)
+from comptoir.request.batch.documents import parse_documents
+from comptoir.request.batch.multipart import MULTIPART, boundary_of, parse_multipart
+from comptoir.request.batch.tree import Batch, BatchLimits, Roots, malformed, origin
 from comptoir.request.headers import JSON, Headers, elements, preferences, preferred_media_type
 from comptoir.request.options import system_name
 from comptoir.request.path import parse_path

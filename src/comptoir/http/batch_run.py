@@ -14,7 +14,7 @@ from comptoir.config import Settings
 from comptoir.errors import BAD_REQUEST, FAILED_DEPENDENCY, GroupRefusal, Refusal
 from comptoir.http.exchange import ClientDisconnectedError, Exchange, check_body_coding, check_url
 from comptoir.http.refusals import body_too_large, failed, stopping
-from comptoir.request.batch import Batch, Group, Part, holds, referenced_tag
+from comptoir.request.batch.tree import Batch, Group, Part, holds, referenced_tag
 from comptoir.request.headers import (
     ACCESS,
     Headers,

@@ -193,7 +193,7 @@ class BodyBinder:
     def _unknown(self, name: str) -> Refusal:
         if name in self._type.related:
             return unsupported(
-                f"Related records in a body, as in {name},",
+                f"Writing related records in a body, as in {name},",
                 name,
                 remedy=f"Remove {name}, and write the related records in their own entity set.",
             )

@@ -1,11 +1,12 @@
-"""A realistic company, generated from a seed: the same size and seed give the same records.
+"""A realistic company, generated from a seed: equal sizes and seeds give equal records.
 
-That holds for one version of mimesis, whose word lists supply names, streets and cities.
+That holds for one version of mimesis, whose word lists supply names, streets and cities. The rows
+are in text form, as in the files that `comptoir load` reads. They are streamed: a record refers to
+another by its position, from which the other can be computed again, so memory does not grow with
+the size.
 
-The rows are in text form, as in the files that `comptoir load` reads. They are streamed: a record
-refers to another by its position, from which that one can be computed again, so memory does not
-grow with the size. No record describes a real person or business: names are random combinations,
-and e-mail and web addresses are in the domains that are reserved for examples (RFC 2606).
+No record describes a real person or business: names are random combinations, and e-mail and web
+addresses are in the domains that are reserved for examples (RFC 2606).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,6 @@
 """Regions, with the names, streets and cities of their countries; businesses and people.
 
-mimesis supplies the words, of which each region keeps a list.
+Each region has lists of words from mimesis.
 """
 
 import re

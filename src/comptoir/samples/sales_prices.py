@@ -28,7 +28,7 @@ _SOURCES = (
 )
 _LINE_DISCOUNTS = ("0", "0", "0", "2.5", "5", "7.5", "10")
 _DISCOUNT_PER_STEP = 15
-"""Thousandths by which each further price of an item is lower."""
+"""Thousandths by which the price of an item decreases with each further price."""
 
 
 def _rows(source: Blueprint) -> Iterator[Row]:
@@ -66,7 +66,7 @@ def _price(
 
 
 def _source_number(source: Blueprint, source_type: str, chosen: int) -> str:
-    """The number of the price's customer, group or campaign; consecutive prices have others."""
+    """The number of the price's customer, group or campaign, different for consecutive prices."""
     match source_type:
         case "Customer Price Group":
             return PRICE_GROUPS[chosen % len(PRICE_GROUPS)]

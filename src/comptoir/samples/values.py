@@ -16,7 +16,7 @@ NO_GUID = "00000000-0000-0000-0000-000000000000"
 NO_DATE = "0001-01-01"
 
 AS_OF = date(2026, 7, 1)
-"""The present day of a sample company; no record has a later change."""
+"""The current day of a sample company; no record has a later change."""
 
 _LATEST_CHANGE = AS_OF.toordinal() - 1
 _SCALE = 100_000

@@ -1,9 +1,10 @@
 """Copy a company to another database, with its versions and its change log.
 
-The source may be in use. The copy takes a snapshot of it, then follows the change log until nothing
-is left; then both sides are compared, and only after that is the company visible in the target.
+The source may be in use. The copy reads a snapshot of it, then follows the change log until no
+change is left. Then both sides are compared. Only if they are equal does the company become visible
+in the target.
 
-Rows were checked, derived and numbered in the source, so they are written as they are.
+Rows were checked, derived and numbered in the source, so they are written unchanged.
 """
 
 import asyncio
@@ -38,14 +39,14 @@ from comptoir.transfer.snapshot import (
 from comptoir.transfer.steps import CopyStep, TablePart, drop_rows, dropping, run_step
 
 ROUNDS = 10
-"""How often a copy follows a source that changes meanwhile before it gives up."""
+"""Attempts to catch up with a source that keeps changing, before the copy fails."""
 
 
 class CopyReport(msgspec.Struct):
     """The result of a copy: the records, all of them compared, and the last change number.
 
-    `resumed_at` is how many records an earlier run had copied, `followed` how many changes came
-    during the copy. `was_complete`: the company had been copied completely before.
+    `resumed_at` is the number of records that an earlier run had copied, `followed` the number of
+    changes copied after the snapshot. `was_complete`: an earlier run had completed the copy.
     """
 
     records: int = 0
@@ -58,7 +59,8 @@ class CopyReport(msgspec.Struct):
 class _State(msgspec.Struct, frozen=True):
     """The state of a company in the source and in the target.
 
-    In the target it may be complete, up to the change `complete`, or have a mark as unfinished.
+    `complete` is the last change of a complete company in the target, `mark` the progress of an
+    unfinished copy.
     """
 
     origin: Origin
@@ -67,7 +69,7 @@ class _State(msgspec.Struct, frozen=True):
 
 
 async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: bool) -> _State:
-    """The state of a company; raises `OperatorError` when it must not be copied."""
+    """The state of a company; raises `OperatorError` if it cannot be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
         raise _gone(company_id)
@@ -118,16 +120,16 @@ class Copy:
         self._report = CopyReport()
 
     async def check(self, *, anew: bool) -> None:
-        """Raise `OperatorError` when the target does not accept the company."""
+        """Raise `OperatorError` if the target does not accept the company."""
         async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
             await _state(self._id, ours, theirs, anew=anew)
 
     async def run(self, *, anew: bool) -> CopyReport:
         """Copy the company, or resume an interrupted copy.
 
-        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` when
-        the target does not accept the company, when both sides differ in the end, or when the
-        source keeps changing; the same call resumes from there.
+        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` if the
+        target does not accept the company, if both sides differ in the end, or if the source keeps
+        changing; the same call resumes after that.
         """
         async with open_snapshot(self._source) as ours:
             if not await self._begin(ours, anew=anew):
@@ -160,7 +162,7 @@ class Copy:
             self._move(found.complete)
             if not self._report.was_complete:
                 await self._step(self._mark, reopens=True)
-                # services still know the company, and must not serve it between two states
+                # services still cache the company, and must not serve it between two states
                 await asyncio.sleep(COMPANY_CACHE_SECONDS)
             return not self._report.was_complete
         if found.mark is not None and not anew:
@@ -201,7 +203,7 @@ class Copy:
                 await self._target.refresh_statistics((table,))
 
     def _of_beginning(self, changes: Sequence[Row]) -> Sequence[Row]:
-        """The changes up to the mark, which are not followed later."""
+        """The changes up to the mark; `_follow` copies the later ones."""
         return [change for change in changes if int(change[0]) <= self._mark.number]
 
     async def _round(self) -> bool:
@@ -267,7 +269,7 @@ class Copy:
                 yield name, listed[start : start + LOOKUP]
 
     async def _settle(self, ours: Snapshot) -> None:
-        """Make the tables equal whose changes the change log does not have."""
+        """Copy the differences in tables whose writes are not in the change log."""
         for table in ours.tables:
             if table in self._sets or table == CHANGES:
                 continue
@@ -333,10 +335,10 @@ async def _differences(
     theirs: AsyncIterator[list[Row]],
     key: Callable[[Row], Row],
 ) -> AsyncIterator[tuple[list[Row], list[Row]]]:
-    """The differences between two sides, both in the order of their keys, some at a time.
+    """Compare two sides in the order of their keys; yields their differences in slices.
 
-    Yields the rows of ours that theirs does not have, and the keys of theirs whose rows ours does
-    not have. A row that differs is in both.
+    A slice contains the rows of `ours` that `theirs` lacks, and the keys of the rows of `theirs`
+    that `ours` lacks. A row that differs is in both parts.
     """
     rows: list[Row] = []
     others: list[Row] = []

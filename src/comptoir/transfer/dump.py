@@ -56,8 +56,8 @@ class Dumper:
     async def dump(self, entity_set: EntitySet, folder: Path) -> int:
         """Write the file of an entity set, whole or not at all; returns the number of records.
 
-        A set without records gets no file. Raises `OperatorError` when the file exists or cannot
-        be written.
+        A set without records gets no file. Raises `OperatorError` if the file exists or cannot be
+        written.
         """
         target = dump_file(folder, entity_set, self._format)
         draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")

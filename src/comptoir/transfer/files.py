@@ -366,7 +366,7 @@ class _ArrayReader:
 
 
 def _not_utf8(path: Path) -> FileFault:
-    """The fault of a file with a line that is not UTF-8."""
+    """The fault of a file that is not UTF-8, with the first such line."""
     with path.open("rb") as file:
         other = _OTHER_BOMS.get(file.read(2))
         file.seek(0)
@@ -391,17 +391,17 @@ class Source(Protocol):
     """Rows that can be read from the beginning several times, with the same result each time."""
 
     def digest(self) -> str:
-        """64 hexadecimal digits by which an interrupted load recognizes the source."""
+        """64 hexadecimal digits that identify the source for an interrupted load."""
 
     def fits(self, size: int) -> bool:
-        """Whether the text of all rows is certainly no longer than `size` bytes."""
+        """Whether the text of all rows is no longer than `size` bytes; False if unknown."""
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows, a chunk at a time; raises `FileFault` where they cannot be read."""
+        """The rows in chunks; raises `FileFault` if they cannot be read."""
 
 
 class FileSource:
-    """The rows of a file; raises `FileFault` also when the file changes between two readings."""
+    """The rows of a file; also raises `FileFault` if the file changes between two readings."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -414,7 +414,7 @@ class FileSource:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def fits(self, size: int) -> bool:
-        """By the file's length; a Parquet file is compressed, so its texts may be longer."""
+        """Compare the file's size; the texts of a compressed Parquet file may be longer."""
         with self._readable():
             return self._path.suffix != ".parquet" and self._path.stat().st_size <= size
 
@@ -464,7 +464,7 @@ class TableSource:
         return hashlib.sha256(self._identity.encode()).hexdigest()
 
     def fits(self, size: int) -> bool:
-        """Never certain."""
+        """False, since the size is unknown before the rows are generated."""
         return False
 
     def chunks(self) -> Iterator[Chunk]:

@@ -46,8 +46,8 @@ _REGISTER_KIB = 32_768
 class LoadReport(msgspec.Struct):
     """The result of a load, in rows; `faults` are the first ones.
 
-    `written`: all rows but the refused ones were written. `resumed_at` is how many rows an
-    interrupted load had written before.
+    `written`: all rows but the refused ones were written. `resumed_at` is the number of rows that
+    an interrupted load had written.
     """
 
     rows: int = 0
@@ -61,10 +61,10 @@ class LoadReport(msgspec.Struct):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Some rows of a source: their number, the rows without a fault, and the faults of others.
+    """Some rows of a source: their number, the valid ones, and the faults of the others.
 
-    `length` is the approximate size of their texts in bytes. `rows` is None where no column could
-    be bound.
+    `length` is the approximate size of their texts in bytes. `rows` is None if the columns could
+    not be bound.
     """
 
     size: int
@@ -95,10 +95,10 @@ class Loader:
     async def load(self, source: Source, entity_set: EntitySet, *, keep_good: bool) -> LoadReport:
         """Check a source completely, then write its rows.
 
-        After a fault nothing is written, or with `keep_good` only the rows without one. A source
-        that cannot be read to its end is never written. Raises `Refusal` when the store refuses
-        rows that passed the check, and `OperatorError` when the temporary folder is full; the same
-        call resumes after the rows that were written.
+        After a fault nothing is written, or with `keep_good` only the valid rows. A source that
+        cannot be read to its end is never written. Raises `Refusal` if the store refuses rows that
+        passed the check, and `OperatorError` if the temporary folder is full; the same call resumes
+        after the written rows.
         """
         with closing(_Register()) as register:
             run = _Load(self._store, self._company, entity_set, register, self._progress)
@@ -157,7 +157,7 @@ class _Load:
         self.report = LoadReport()
 
     async def check(self, parts: Iterator[_Part]) -> None:
-        """Report the faults of the rows, by themselves, with each other and with the records."""
+        """Report the faults of single rows, of rows together, and of rows with stored records."""
         has_records = await self._has_records()
         numbering = _Numbering(self._set.type)
         for part in parts:
@@ -206,7 +206,7 @@ class _Load:
     async def _conflicts(
         self, rows: LoadRows, rule: UniqueRule, identities: Sequence[KeyValues | None]
     ) -> list[LoadFault]:
-        """The rows that repeat a unique value of a stored record that they do not match."""
+        """The faults of rows with a unique value of a stored record that they do not match."""
         found = await self._stored(rule, identities)
         if not found:
             return []
@@ -224,7 +224,7 @@ class _Load:
         return faults
 
     async def write(self, parts: Iterator[_Part], digest: str) -> None:
-        """Write the rows without a fault, after those that an interrupted load has written."""
+        """Write the valid rows, after those that an interrupted load has written."""
         report = self.report
         report.resumed_at = await rows_done(self._store, self._company, self._set, digest)
         done = 0
@@ -271,7 +271,7 @@ def _units(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
 
 
 def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFault]:
-    """The rows for new records, if the file lacks a column that a new record needs."""
+    """The faults of new records, if the file lacks a column that a new record needs."""
     if not rows.columns.lacking:
         return []
     name = rows.columns.lacking[0]
@@ -284,9 +284,9 @@ def _lacking(rows: LoadRows, own: Mapping[KeyValues | None, Row]) -> list[LoadFa
 
 
 class _Numbering:
-    """Checks that all rows or none have a number for each numbered property.
+    """Checks that either all rows or none have a number for each numbered property.
 
-    Otherwise a row without one could get a free number that a later row has.
+    Otherwise a row without a number could get a free one that a later row contains.
     """
 
     def __init__(self, entity_type: EntityType) -> None:
@@ -294,7 +294,7 @@ class _Numbering:
         self._first: dict[str, tuple[int, bool]] = {}
 
     def mixed(self, rows: LoadRows) -> list[LoadFault]:
-        """The rows that differ from the first one."""
+        """The faults of rows that differ from the first one."""
         faults: list[LoadFault] = []
         for name in self._names if rows.lines else ():
             given = name in rows.columns.position
@@ -321,7 +321,7 @@ def _needing_room() -> Iterator[None]:
 class _Register:
     """The key values and the refused lines of a source, on disk.
 
-    Raises `OperatorError` when the disk is full.
+    Raises `OperatorError` if the disk is full.
     """
 
     @_needing_room()
@@ -341,7 +341,7 @@ class _Register:
     def repeated(
         self, rule: UniqueRule, lines: Sequence[int], identities: Sequence[KeyValues | None]
     ) -> list[LoadFault]:
-        """The rows that repeat the key or a unique value of an earlier row."""
+        """The faults of rows that repeat the key or a unique value of an earlier row."""
         table = self._table(rule)
         # texts have no NUL, so different lists of values give different texts
         entries = [

@@ -1,6 +1,6 @@
 """The rows of a file: bound to properties, checked, and written in one unit of work.
 
-Values are kept by column, as they are checked and as they are written: a row is not an object.
+Values are stored by column, since they are checked and written by column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,9 +46,9 @@ class HeaderFault(Exception):  # noqa: N818 - says what is wrong with a file, no
 class Columns(msgspec.Struct, frozen=True):
     """The properties that a file has columns for, in its order, and how rows match records.
 
-    `rules` are the key and the alternate keys that no two rows may share. Rows match records by
-    one of them, `matched_by`; its properties without a column have their default. `incomplete` are
-    other rules with some properties without a column. `lacking` are the properties without a
+    `rules` are the key and the alternate keys that must be unique in the file. Rows match records
+    by one of them, `matched_by`; its properties without a column have their default. `incomplete`
+    are other rules with some properties without a column. `lacking` are the properties without a
     column that a new record needs.
     """
 
@@ -69,7 +69,7 @@ class LoadRows(msgspec.Struct, frozen=True):
     by_column: Sequence[Sequence[Stored]]
 
     def values(self, name: str) -> Sequence[Stored] | None:
-        """The values of a property, None when the file has no column for it."""
+        """The values of a property, None if the file has no column for it."""
         at = self.columns.position.get(name)
         return None if at is None else self.by_column[at]
 
@@ -78,23 +78,23 @@ class LoadRows(msgspec.Struct, frozen=True):
         return tuple([column[number] for column in self.by_column])
 
     def alone(self, number: int) -> "LoadRows":
-        """One of the rows."""
+        """A single row."""
         by_column = [(column[number],) for column in self.by_column]
         return LoadRows(self.columns, (self.lines[number],), by_column)
 
     def only(self, wanted: Sequence[bool]) -> "LoadRows":
-        """The rows that are wanted."""
+        """The rows that `wanted` selects."""
         by_column = [list(compress(column, wanted)) for column in self.by_column]
         return LoadRows(self.columns, list(compress(self.lines, wanted)), by_column)
 
     def matches(self) -> list[KeyValues | None]:
-        """The key values that each row matches a record by; None for a row without any."""
+        """The key values by which each row matches a record; None for a row without them."""
         return self._identities(self.columns.matched_by)
 
     def identities(
         self, rule: UniqueRule, own: Mapping[KeyValues | None, Row]
     ) -> list[KeyValues | None]:
-        """Each row's key values under a rule; None where there is nothing to compare.
+        """Each row's key values under a rule; None if there is nothing to compare.
 
         `own` are the records that the rows match: they complete an incomplete rule.
         """
@@ -147,7 +147,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
     others = [each for each in entity_type.unique if each.properties != key.properties]
     rules = (key, *others) if entity_type.key in given else tuple(others)
     matched_by = next((each for each in rules if not given.isdisjoint(each.properties)), None)
-    # a key is generated for a new record when it is a Guid
+    # the service generates the key of a new record if it is a Guid
     if matched_by is None or not (
         entity_type.key in given or isinstance(entity_type.key_property.type, Guid)
     ):
@@ -179,7 +179,7 @@ def bind_columns(entity_set: EntitySet, header: Sequence[str]) -> Columns:
 def bind_chunk(
     columns: Columns, chunk: Chunk, longest_text: int
 ) -> tuple[LoadRows, list[LoadFault]]:
-    """Check the cells of some rows; returns the rows without a fault, and the faults of others.
+    """Check the cells of some rows; returns the valid rows, and the faults of the others.
 
     `longest_text` is the most characters of a text whose type sets no limit.
     """
@@ -243,8 +243,8 @@ def _one_by_one(
 class LoadPlan(msgspec.Struct, frozen=True):
     """Rows to write in one unit of work; the rows of a part have the same columns.
 
-    `digest` and `rows_done` are the mark from which an interrupted load resumes. `finishes`: these
-    are the last rows of the file. `by` is the author in the change log.
+    `digest` and `rows_done` are the progress from which an interrupted load resumes. `finishes`:
+    these are the last rows of the file. `by` is the author in the change log.
     """
 
     company: Company
@@ -265,12 +265,12 @@ class Loaded(msgspec.Struct):
 
 
 async def write_rows(store: Store, plan: LoadPlan) -> Loaded:
-    """Write the rows of a plan, all or none, and move the mark of the load.
+    """Write the rows of a plan, all or none, and store the progress of the load.
 
-    Values in the file are kept, even of computed properties; the others are derived.
-    Raises `Refusal` when a row must not be written.
+    Values in the file are stored unchanged, even of computed properties; the others are derived.
+    Raises `Refusal` if a row is not valid.
     """
-    return await store.transact(plan.company.id, partial(_load_unit, plan))
+    return await store.transact(plan.company.id, partial(load_steps, plan))
 
 
 async def rows_done(store: Store, company: Company, entity_set: EntitySet, digest: str) -> int:
@@ -285,12 +285,13 @@ async def rows_done(store: Store, company: Company, entity_set: EntitySet, diges
     return await store.read(unit())
 
 
-def _load_unit(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
+def load_steps(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
+    """The statements that write the rows of a plan in a unit of work."""
     return _merged(_load(plan, unit))
 
 
 def _load(plan: LoadPlan, unit: UnitOfWork) -> Steps[Loaded]:
-    # rows that change nothing would leave a mark in a company that is being deleted
+    # rows that change nothing would store progress in a company that is being deleted
     unit.ledger.check_exists()
     loaded = Loaded()
     for rows in plan.parts:

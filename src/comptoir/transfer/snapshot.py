@@ -78,7 +78,7 @@ class Snapshot:
         return int((await self._connection.fetch(query))[0][0])
 
     async def last(self, table: str, company_id: str) -> Row | None:
-        """The highest key, None when there are no rows."""
+        """The highest key, None without rows."""
         return await self._first(self._copying.tables[table].last.query(company_id))
 
     async def records(
@@ -93,7 +93,7 @@ class Snapshot:
         return rows
 
     async def company(self, company_id: str) -> Row | None:
-        """A company's own row, None when there is no such company."""
+        """A company's own row, None if it does not exist."""
         return await self._first(self._copying.company.query(company_id))
 
     async def origin(self, company_id: str) -> Origin | None:
@@ -102,7 +102,7 @@ class Snapshot:
         return Origin(str(row[0]), int(row[1])) if row else None
 
     async def change(self, company_id: str, number: int) -> Row | None:
-        """The entry of the change log with a number, None when there is none."""
+        """The entry of the change log with a number, None if it does not exist."""
         return await self._first(self._statements.service.changes.query(company_id, number - 1, 1))
 
     async def mark(self, company_id: str) -> CopyMark | None:
@@ -117,6 +117,6 @@ class Snapshot:
 
 @asynccontextmanager
 async def open_snapshot(store: Store) -> AsyncIterator[Snapshot]:
-    """The rows of a store's companies as they are when the block begins."""
+    """The rows of a store's companies at the start of the block."""
     async with store.snapshot() as connection:
         yield Snapshot(connection, store.statements)

@@ -1,7 +1,7 @@
 """The steps that copy or delete a company: units of work, each from one mark to the next.
 
-The mark of an unfinished copy reserves the company's id. A company is deleted by the same steps,
-under a mark without an incarnation, from which no copy resumes. The mark shows an interrupted
+The mark of an unfinished copy reserves the company's id. A deletion consists of the same steps,
+with a mark without an incarnation, from which no copy resumes. The mark shows an interrupted
 deletion, and the same command resumes it.
 """
 
@@ -25,7 +25,7 @@ DROPPED_ROWS = 2_000
 """The most rows that a step drops from a table."""
 
 DROPPED_DOCUMENTS = 500
-"""The most documents that a step drops from the text index, where each has many entries."""
+"""The most documents that a step drops from the text index, which has many entries for each."""
 
 
 class TablePart(msgspec.Struct, frozen=True):
@@ -122,7 +122,7 @@ def _drop_some(table: str, unit: UnitOfWork) -> Steps[int]:
 
 
 def _overtaken(step: CopyStep, rows: Sequence[Row]) -> OperatorError:
-    """The error that another command has moved the mark of a step."""
+    """The error for a step whose mark another command has changed."""
     deletes = not rows[0][0] if rows else step.was is not None and not step.was.incarnation
     work = "deletes" if deletes else "copies"
     return OperatorError(
@@ -147,16 +147,16 @@ async def is_unfinished(store: Store, company_id: str) -> bool:
 
 
 async def delete_companies(store: Store, company_ids: Sequence[str], progress: Progress) -> None:
-    """Delete companies with all their rows, or resume that; services may be running.
+    """Delete companies with all their rows, or resume a deletion; services may be running.
 
-    Raises `OperatorError` when another command copies or deletes one of them.
+    Raises `OperatorError` if another command copies or deletes one of them.
     """
     mark = dropping(secrets.token_hex(8))
     for company_id in company_ids:
         async with open_snapshot(store) as snapshot:
             held = await snapshot.mark(company_id)
         await run_step(store, CopyStep(company_id, held, mark, reopens=True))
-    # services still know the companies, and must not read some of their rows
+    # services still cache the companies, and must not read some of their rows
     await asyncio.sleep(COMPANY_CACHE_SECONDS)
     for company_id in company_ids:
         await drop_rows(store, company_id, mark, progress)
@@ -166,7 +166,7 @@ async def delete_companies(store: Store, company_ids: Sequence[str], progress: P
 
 
 async def drop_rows(store: Store, company_id: str, mark: CopyMark, progress: Progress) -> None:
-    """Drop all rows of a company whose own row is gone; `mark` reserves its id."""
+    """Drop all rows of a company whose own row is deleted; `mark` reserves its id."""
     async with open_snapshot(store) as snapshot:
         totals = {each: await snapshot.count(each, company_id) for each in snapshot.removals}
     for table, total in totals.items():

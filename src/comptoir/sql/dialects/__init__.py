@@ -82,10 +82,12 @@ class TextIndex(Protocol):
     """Whether document numbers are unique over all companies, not within each company."""
 
     def add(self, documents: Documents) -> Iterator[Statement]:
-        """Return the statements that index documents."""
+        """Return the statements that index documents: none if the database does it itself."""
+        return iter(())
 
     def drop(self, documents: Documents) -> Iterator[Statement]:
         """Return the statements that remove documents, with the texts as they were added."""
+        return iter(())
 
     def candidates(
         self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
@@ -94,6 +96,7 @@ class TextIndex(Protocol):
 
         Returns None if the index does not narrow the search: every document is a candidate.
         """
+        return None
 
     def numbered(
         self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
@@ -112,6 +115,7 @@ class BulkStatements(Protocol):
 
         Its values are the company, the value of the column `key`, and the new values of `names`.
         """
+        return row
 
     def lookup(
         self,

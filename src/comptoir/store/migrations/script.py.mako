@@ -11,5 +11,5 @@ serves = ${repr(config.attributes["serves"])}
 
 
 def upgrade() -> None:
-    """Bring the schema from the revision before to this one."""
+    """Upgrade the schema from the previous revision."""
     ${upgrades if upgrades else "pass"}

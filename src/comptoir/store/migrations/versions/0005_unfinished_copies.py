@@ -13,7 +13,7 @@ serves = "0001"
 
 
 def upgrade() -> None:
-    """Bring the schema from the revision before to this one."""
+    """Upgrade the schema from the previous revision."""
     op.create_table(
         "copies",
         sa.Column("company_id", column_types.text(36), nullable=False),
