@@ -1,4 +1,4 @@
-"""Tokens that are accepted and refused, and what their principals may do."""
+"""Accepted and refused tokens, and the permissions of their principals."""
 
 import base64
 from contextlib import suppress
