@@ -33,7 +33,7 @@ MOST_LEVELS = 10
 """The deepest nesting of AND and OR within one another."""
 
 INDEXED_LENGTH = 3
-"""The least code points of a folded term that an index can look up: indexes are of trigrams."""
+"""The fewest code points of a folded term that an index, which has trigrams, can look up."""
 
 _OPPOSITE = {"and": "or", "or": "and"}
 

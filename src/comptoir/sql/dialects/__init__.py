@@ -76,7 +76,7 @@ class TextIndex(Protocol):
     """An index of the database over the folded texts of documents."""
 
     folding: str
-    """The version of the rules that fold texts. After a change, all documents are built again."""
+    """The version of the rules that fold texts; a change invalidates all documents."""
 
     spans_companies: bool
     """Whether document numbers are unique over all companies, not within each company."""
@@ -111,7 +111,7 @@ class BulkStatements(Protocol):
     """Statements that update or look up many rows of a company at once."""
 
     def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
-        """Return the statement `row`, which updates one row, with one for many rows if there is.
+        """Return the statement `row`, which updates one row, with its bulk form if there is one.
 
         Its values are the company, the value of the column `key`, and the new values of `names`.
         """
