@@ -20,18 +20,6 @@ class ErrorType:
     remedy: str
 
 
-INVALID_CREDENTIALS = ErrorType(
-    "Authentication_InvalidCredentials",
-    401,
-    "The request has no bearer token, or the service does not accept the token.",
-    "Send `Authorization: Bearer <token>` with a token from `comptoir token`.",
-)
-REQUEST_DENIED = ErrorType(
-    "Authorization_RequestDenied",
-    403,
-    "The token is valid, but its scopes do not allow this operation.",
-    "Ask for a token with the scope that the message names.",
-)
 BAD_REQUEST = ErrorType(
     "BadRequest",
     400,
@@ -50,6 +38,24 @@ PARAM_NOT_PROVIDED = ErrorType(
     "A required property is missing or empty.",
     "Send the property that `target` names.",
 )
+INVALID_CREDENTIALS = ErrorType(
+    "Authentication_InvalidCredentials",
+    401,
+    "The request has no bearer token, or the service does not accept the token.",
+    "Send `Authorization: Bearer <token>` with a token from `comptoir token`.",
+)
+REQUEST_DENIED = ErrorType(
+    "Authorization_RequestDenied",
+    403,
+    "The token is valid, but its scopes do not allow this operation.",
+    "Ask for a token with the scope that the message names.",
+)
+COMPANY_NOT_FOUND = ErrorType(
+    "Internal_CompanyNotFound",
+    404,
+    "The company does not exist, or the token does not grant access to it.",
+    "`GET companies` lists the companies that the token grants access to.",
+)
 RESOURCE_NOT_FOUND = ErrorType(
     "BadRequest_ResourceNotFound",
     404,
@@ -61,12 +67,6 @@ RECORD_NOT_FOUND = ErrorType(
     404,
     "The resource exists, but has no record with this key.",
     "List the resource to find existing keys.",
-)
-COMPANY_NOT_FOUND = ErrorType(
-    "Internal_CompanyNotFound",
-    404,
-    "The company does not exist, or the token does not grant access to it.",
-    "`GET companies` lists the companies that the token grants access to.",
 )
 METHOD_NOT_ALLOWED = ErrorType(
     "BadRequest_MethodNotAllowed",
@@ -170,12 +170,6 @@ NOT_IMPLEMENTED = ErrorType(
     "The request is valid, but contains a construct that the service does not support.",
     "Send the request without the construct that the message names.",
 )
-HTTP_VERSION_NOT_SUPPORTED = ErrorType(
-    "Request_HttpVersionNotSupported",
-    505,
-    "The service does not support the HTTP version of the request.",
-    "Send HTTP/1.1.",
-)
 UNAVAILABLE = ErrorType(
     "Internal_Unavailable",
     503,
@@ -219,42 +213,15 @@ DATABASE_UNREACHABLE = ErrorType(
     "The service has no connection to its database, or lost it during the request.",
     "Wait for the seconds in `Retry-After`. Read the record before you repeat a write.",
 )
-
-ERROR_TABLE: tuple[ErrorType, ...] = (
-    BAD_REQUEST,
-    INVALID_URL,
-    PARAM_NOT_PROVIDED,
-    INVALID_CREDENTIALS,
-    REQUEST_DENIED,
-    COMPANY_NOT_FOUND,
-    RESOURCE_NOT_FOUND,
-    RECORD_NOT_FOUND,
-    METHOD_NOT_ALLOWED,
-    NOT_ACCEPTABLE,
-    REQUEST_TIMEOUT,
-    KEY_EXISTS,
-    LINK_EXPIRED,
-    ENTITY_CHANGED,
-    REPEAT_UNTRACKED,
-    ISOLATION_NOT_SUPPORTED,
-    BODY_TOO_LARGE,
-    URI_TOO_LONG,
-    UNSUPPORTED_MEDIA_TYPE,
-    FAILED_DEPENDENCY,
-    PRECONDITION_REQUIRED,
-    TOO_MANY_REQUESTS,
-    HEADERS_TOO_LARGE,
-    INTERNAL_ERROR,
-    NOT_IMPLEMENTED,
-    UNAVAILABLE,
-    DATABASE_BUSY,
-    DATABASE_FULL,
-    DATABASE_NOT_READY,
-    DATABASE_OLDER,
-    DATABASE_READ_ONLY,
-    DATABASE_UNREACHABLE,
-    HTTP_VERSION_NOT_SUPPORTED,
+HTTP_VERSION_NOT_SUPPORTED = ErrorType(
+    "Request_HttpVersionNotSupported",
+    505,
+    "The service does not support the HTTP version of the request.",
+    "Send HTTP/1.1.",
 )
+
+ERROR_TABLE = tuple(each for each in list(globals().values()) if isinstance(each, ErrorType))
+"""All of the above, in their order."""
 
 
 @dataclass(frozen=True, slots=True)

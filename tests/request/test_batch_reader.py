@@ -5,18 +5,14 @@ from functools import partial
 from itertools import pairwise
 
 import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from comptoir.errors import Refusal
-from comptoir.request.batch import (
-    Batch,
-    BatchLimits,
-    Group,
-    Roots,
-    parse_documents,
-    parse_multipart,
-)
+from comptoir.request.batch.documents import parse_documents
+from comptoir.request.batch.multipart import parse_multipart
+from comptoir.request.batch.tree import Batch, BatchLimits, Group, Roots
 
 LIMITS = BatchLimits(requests=5, header_bytes=200)
 ROOTS = Roots(frozenset({"http://h"}), ("/api",), "/companies(x)")
@@ -170,3 +166,22 @@ def test_any_document_is_read_or_refused(requests: object) -> None:
 @example(b'{"requests": [{"id": "1", "method": "GET", "url": "\\udfff"}]}')
 def test_any_bytes_are_a_document_or_refused(body: bytes) -> None:
     check(outcome(lambda: parse_documents(body, LIMITS, ROOTS)))
+
+
+def test_a_condition_with_a_bracket_too_many_is_refused_by_name() -> None:
+    entry = {"id": "1", "method": "GET", "url": "x", "if": "(true))"}
+    with pytest.raises(Refusal) as caught:
+        parse_documents(msgspec.json.encode({"requests": [entry]}), LIMITS, ROOTS)
+    assert caught.value.message == (
+        "')' closes a bracket that is not open in requests[0].if. Remove it, or open a bracket "
+        "before it. No request of the batch was executed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [(b"foo", "has no colon"), (b"a b: c", "characters that HTTP does not allow")]
+)
+def test_a_faulty_header_is_refused_with_its_fault(line: bytes, said: str) -> None:
+    body = b"--b\r\n" + line + b"\r\n\r\nGET x HTTP/1.1\r\n--b--\r\n"
+    with pytest.raises(Refusal, match=said):
+        parse_multipart(body, "b", LIMITS, ROOTS)

@@ -148,12 +148,18 @@ def _decoded(body: bytes) -> Json:
         problem = f"The body is not UTF-8 at byte {fault.start}"
         raise Refusal(BAD_REQUEST, problem, "Encode it as UTF-8.") from None
     except msgspec.DecodeError as fault:
-        raise Refusal(BAD_REQUEST, f"The body is not JSON: {fault}", "Correct it.") from None
+        raise Refusal(BAD_REQUEST, f"{json_fault(fault)} in the body", "Correct it.") from None
     except RecursionError:
         raise _too_deep() from None
     except (InvalidOperation, ValueError):
         problem = "The body contains a number with too many digits"
         raise Refusal(BAD_REQUEST, problem, "Shorten it.") from None
+
+
+def json_fault(fault: msgspec.DecodeError) -> str:
+    """The problem of a text that is not JSON."""
+    reason = str(fault).removeprefix("JSON is malformed: ")
+    return f"Malformed JSON ({reason[:1].lower()}{reason[1:]})"
 
 
 def _too_deep() -> Refusal:

@@ -41,14 +41,13 @@ from comptoir.request.batch.tree import (
     unsupported,
 )
 from comptoir.request.headers import BLANKS, Headers, lowered
+from comptoir.request.payload import json_fault
 
 DEEPEST_CONDITION = 20
 """Levels of parentheses and `not` in an `if`."""
 
 LONGEST_CONDITION = 2_500
 """Characters of an `if`."""
-
-Members = Mapping[str, msgspec.Raw]
 
 _CONDITION_TOKEN = re.compile(r"\s*(?:(\()|(\))|\$([\w.~-]+)/\$succeeded\b|(\w+)\b)", re.ASCII)
 
@@ -73,49 +72,103 @@ def parse_documents(body: bytes, limits: BatchLimits, roots: Roots) -> Batch:
     parts: list[tuple[str | None, Part]] = []
     ids: set[str] = set()
     for number, raw in enumerate(listed, 1):
-        place = _place(number)
-        members = _decoded(raw, dict[str, msgspec.Raw], place, "an object")
-        group = _text(members, "atomicityGroup", place)
-        part = _part(members, number, limits, roots)
+        reader = _RequestReader(raw, number, limits, roots)
+        part = reader.part()
         if part.id in ids:
-            raise malformed(place, f"The id {quoted(str(part.id))} is given twice", _OTHER_ID)
+            problem = f"The id {quoted(str(part.id))} is given twice"
+            raise malformed(part.place, problem, _OTHER_ID)
         ids.add(str(part.id))
-        parts.append((None if group is None else read_id(group, place), part))
+        parts.append((reader.group(), part))
     return checked(_grouped(parts, ids))
 
 
-def _part(members: Members, number: int, limits: BatchLimits, roots: Roots) -> Part:
-    place = _place(number)
-    _check_names(members, _MEMBERS, place)
-    given = {name: _text(members, name, place) for name in ("id", "method", "url", "if")}
-    for name in ("id", "method", "url"):
-        if given[name] is None:
-            raise malformed(place, f"{name} is missing", "Add it.")
-    method = read_method(given["method"] or "", place)
-    check_url_size(len(given["url"] or ""), limits, place)
-    headers = _headers(members, place, limits)
-    body = check_body(method, _body(members, headers, place), place)
-    if body and b"content-type" not in headers:
-        headers = {**headers, b"content-type": b"application/json"}
-    depends_on: list[str] = []
-    if _is_given(members, "dependsOn"):
-        depends_on = _decoded(
-            members["dependsOn"], list[str], f"{place}.dependsOn", "an array of ids"
-        )
-        if len(depends_on) > limits.requests:
+class _RequestReader:
+    """Reads one request of a batch."""
+
+    def __init__(self, raw: msgspec.Raw, number: int, limits: BatchLimits, roots: Roots) -> None:
+        self._number = number
+        self._place = f"requests[{number - 1}]"
+        self._limits = limits
+        self._roots = roots
+        self._members = _decoded(raw, dict[str, msgspec.Raw], self._place, "an object")
+        _check_names(self._members, _MEMBERS, self._place)
+
+    def group(self) -> str | None:
+        """The name of the request's atomicity group."""
+        name = self._text("atomicityGroup")
+        return None if name is None else read_id(name, self._place)
+
+    def part(self) -> Part:
+        place = self._place
+        given = {name: self._text(name) for name in ("id", "method", "url", "if")}
+        for name in ("id", "method", "url"):
+            if given[name] is None:
+                raise malformed(place, f"{name} is missing", "Add it.")
+        method = read_method(given["method"] or "", place)
+        check_url_size(len(given["url"] or ""), self._limits, place)
+        headers = self._headers()
+        body = check_body(method, self._body(headers), place)
+        if body and b"content-type" not in headers:
+            headers = {**headers, b"content-type": b"application/json"}
+        depends_on = self._member("dependsOn", list[str], "an array of ids") or []
+        if len(depends_on) > self._limits.requests:
             raise malformed(f"{place}.dependsOn", "There are too many ids", "Send each id once.")
-    condition = given["if"]
-    return Part(
-        number,
-        place,
-        read_id(given["id"] or "", place),
-        method,
-        parse_address(given["url"] or "", roots, place),
-        headers,
-        body,
-        tuple(depends_on),
-        None if condition is None else _condition(condition, place),
-    )
+        condition = given["if"]
+        return Part(
+            self._number,
+            place,
+            read_id(given["id"] or "", place),
+            method,
+            parse_address(given["url"] or "", self._roots, place),
+            headers,
+            body,
+            tuple(depends_on),
+            None if condition is None else _condition(condition, f"{place}.if"),
+        )
+
+    def _headers(self) -> Headers:
+        place = f"{self._place}.headers"
+        headers: dict[bytes, bytes] = {}
+        given = self._member("headers", dict[str, str], "an object of strings") or {}
+        for name, text in given.items():
+            key, value = lowered(name).encode(), text.strip(BLANKS).encode()
+            check_header(key, value, place)
+            if key in headers:
+                problem = f"The header {quoted(name)} is given twice"
+                raise malformed(place, problem, "Send it once.")
+            headers[key] = value
+        size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
+        if size > self._limits.header_bytes or len(headers) > MOST_FIELDS:
+            raise head_too_large(place, self._limits.header_bytes)
+        if b"transfer-encoding" in headers:
+            raise unsupported(place, "Transfer-Encoding in a batch")
+        return headers
+
+    def _body(self, headers: Headers) -> bytes | None:
+        declared = headers.get(b"content-type", b"application/json").decode("latin-1")
+        media = declared.partition(";")[0].strip().lower()
+        if media == "application/json" or media.endswith("+json"):
+            return bytes(self._members["body"]) if self._is_given("body") else None
+        text = self._member("body", str, f"a string, since its media type is {quoted(media)}")
+        if text is None or media.startswith("text/"):
+            return None if text is None else text.encode()
+        try:
+            return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        except (binascii.Error, ValueError):
+            problem = f"The body of type {quoted(media)} is not base64url-encoded"
+            raise malformed(f"{self._place}.body", problem, "Encode it.") from None
+
+    def _text(self, name: str) -> str | None:
+        return self._member(name, str, 'a string, such as "1"')
+
+    def _member(self, name: str, type_: type[T], wanted: str) -> T | None:
+        """The value of a member; None if it is missing or null."""
+        if not self._is_given(name):
+            return None
+        return _decoded(self._members[name], type_, f"{self._place}.{name}", wanted)
+
+    def _is_given(self, name: str) -> bool:
+        return name in self._members and bytes(self._members[name]) != b"null"
 
 
 def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
@@ -142,60 +195,7 @@ def _grouped(parts: list[tuple[str | None, Part]], ids: set[str]) -> list[Item]:
     return items
 
 
-def _headers(members: Members, place: str, limits: BatchLimits) -> Headers:
-    if not _is_given(members, "headers"):
-        return {}
-    place = f"{place}.headers"
-    given = _decoded(members["headers"], dict[str, str], place, "an object of strings")
-    headers: dict[bytes, bytes] = {}
-    for name, text in given.items():
-        key, value = lowered(name).encode(), text.strip(BLANKS).encode()
-        check_header(key, value, place)
-        if key in headers:
-            problem = f"The header {quoted(name)} is given twice"
-            raise malformed(place, problem, "Send it once.")
-        headers[key] = value
-    size = sum(len(name) + len(value) + _FIELD_BYTES for name, value in headers.items())
-    if size > limits.header_bytes or len(headers) > MOST_FIELDS:
-        raise head_too_large(place, limits.header_bytes)
-    if b"transfer-encoding" in headers:
-        raise unsupported(place, "Transfer-Encoding in a batch")
-    return headers
-
-
-def _body(members: Members, headers: Headers, place: str) -> bytes | None:
-    if not _is_given(members, "body"):
-        return None
-    raw = bytes(members["body"])
-    declared = headers.get(b"content-type", b"application/json").decode("latin-1")
-    media = declared.partition(";")[0].strip().lower()
-    if media == "application/json" or media.endswith("+json"):
-        return raw
-    text = _decoded(raw, str, f"{place}.body", f"a string, since its media type is {quoted(media)}")
-    if media.startswith("text/"):
-        return text.encode()
-    try:
-        return urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (binascii.Error, ValueError):
-        problem = f"The body of type {quoted(media)} is not base64url-encoded"
-        raise malformed(f"{place}.body", problem, "Encode it.") from None
-
-
-def _place(number: int) -> str:
-    return f"requests[{number - 1}]"
-
-
-def _is_given(members: Members, name: str) -> bool:
-    return name in members and bytes(members[name]) != b"null"
-
-
-def _text(members: Members, name: str, place: str) -> str | None:
-    if not _is_given(members, name):
-        return None
-    return _decoded(members[name], str, f"{place}.{name}", 'a string, such as "1"')
-
-
-def _check_names(members: Members, known: frozenset[str], place: str) -> None:
+def _check_names(members: Mapping[str, msgspec.Raw], known: frozenset[str], place: str) -> None:
     for name in members:
         if name not in known and "@" not in name:
             remedy = f"Use only {', '.join(sorted(known))}."
@@ -210,7 +210,7 @@ def _decoded(raw: bytes | msgspec.Raw, type_: type[T], place: str, wanted: str) 
     except UnicodeDecodeError:
         raise malformed(place, "The JSON is not UTF-8", "Encode it as UTF-8.") from None
     except msgspec.DecodeError as fault:
-        raise malformed(place, f"Malformed JSON ({fault})", "Correct it.") from None
+        raise malformed(place, json_fault(fault), "Correct it.") from None
     except RecursionError:
         raise malformed(place, "The JSON nests too deeply", "Nest it less.") from None
 
@@ -219,7 +219,7 @@ def _condition(text: str, place: str) -> Condition:
     """The condition in an `if`; raises `Refusal`: 501 if it is unsupported, 400 if malformed."""
     if len(text) > LONGEST_CONDITION:
         problem = f"The condition exceeds the limit of {LONGEST_CONDITION} characters"
-        raise malformed(f"{place}.if", problem, "Shorten it.")
+        raise malformed(place, problem, "Shorten it.")
     reader = _ConditionReader(text, place)
     condition = reader.any_of(0)
     reader.end()
@@ -231,7 +231,7 @@ class _ConditionReader:
 
     def __init__(self, text: str, place: str) -> None:
         self._text = text
-        self._place = f"{place}.if"
+        self._place = place
         self._position = 0
         self._next: re.Match[str] | None = None
         self._advance()
@@ -240,7 +240,12 @@ class _ConditionReader:
         return self._joined("or", depth)
 
     def end(self) -> None:
-        if self._next is not None or self._text[self._position :].strip():
+        """Raise `Refusal` (400, 501) unless the condition ends here."""
+        rest = self._text[self._position :].strip()
+        if rest.startswith(")"):
+            remedy = "Remove it, or open a bracket before it."
+            raise malformed(self._place, "')' closes a bracket that is not open", remedy)
+        if rest:
             raise self._unexpected()
 
     def _joined(self, word: str, depth: int) -> Condition:
@@ -254,8 +259,8 @@ class _ConditionReader:
 
     def _single(self, depth: int) -> Condition:
         if depth > DEEPEST_CONDITION:
-            problem = f"The nesting exceeds the limit of {DEEPEST_CONDITION} levels"
-            raise malformed(self._place, problem, "Nest the condition less.")
+            problem = f"The condition exceeds the limit of {DEEPEST_CONDITION} levels of nesting"
+            raise malformed(self._place, problem, "Nest it less.")
         if self._take("not"):
             return Not(self._single(depth + 1))
         for word in ("true", "false"):

@@ -174,7 +174,8 @@ class _Reader:
                 name, value = pairs[-1][0], line
             elif not colon:
                 shown = quoted(line.decode("latin-1"))
-                raise malformed(place, f"The header {shown} is malformed", "Write Name: value.")
+                problem = f"The header {shown} has no colon"
+                raise malformed(place, problem, "Write it as Name: value.")
             else:
                 name = name.strip().lower()
                 pairs.append((name, []))

@@ -205,7 +205,8 @@ def check_header(name: bytes, value: bytes, place: str) -> None:
     """Raise `Refusal` (400) for a header that HTTP does not allow."""
     if _NAME.fullmatch(name) is None or _CONTROL.search(value) is not None:
         shown = quoted(name.decode("latin-1"))
-        raise malformed(place, f"The header {shown} is malformed", "Write it as Name: value.")
+        problem = f"The header {shown} contains characters that HTTP does not allow"
+        raise malformed(place, problem, "Remove them.")
 
 
 def check_url_size(size: int, limits: BatchLimits, place: str) -> None:

@@ -7,7 +7,7 @@ limits apply long before the interpreter's.
 
 import re
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, cast, get_args
 
 import msgspec
 
@@ -108,24 +108,7 @@ PRECEDENCE: dict[str, int] = {
 _PREFIX_OPERATORS: dict[str | None, UnaryOperator] = {"not": "not", "minus": "-"}
 """Groups of `lexer.OPERAND` that precede an operand."""
 
-_LOGICAL_OPERATORS: dict[str, LogicalOperator] = {"or": "or", "and": "and"}
-
-_UNARY_OPERATORS: dict[str, UnaryOperator] = {"not": "not", "-": "-"}
-_BINARY_OPERATORS: dict[str, BinaryOperator] = {
-    "eq": "eq",
-    "ne": "ne",
-    "lt": "lt",
-    "le": "le",
-    "gt": "gt",
-    "ge": "ge",
-    "has": "has",
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "div": "div",
-    "divby": "divby",
-    "mod": "mod",
-}
+_LOGICAL_OPERATORS = frozenset(get_args(LogicalOperator))
 
 _Pending: TypeAlias = tuple[int, str, int]
 """An operator whose last operand is not read yet: precedence, word, position."""
@@ -558,16 +541,16 @@ def _apply_last(operands: list[Node], pending: list[_Pending]) -> None:
 
     Pending logical operators of one type become one node.
     """
-    _, word, position = pending.pop()
-    binary = _BINARY_OPERATORS.get(word)
-    if binary is not None:
-        right = operands.pop()
-        operands[-1] = Binary(binary, operands[-1], right, position)
+    precedence, word, position = pending.pop()
+    if precedence == UNARY_PRECEDENCE:
+        operands[-1] = Unary(cast("UnaryOperator", word), operands[-1], position)
     elif word in _LOGICAL_OPERATORS:
         count = 2
         while pending and pending[-1][1] == word:
             position = pending.pop()[2]
             count += 1
-        operands[-count:] = [Logical(_LOGICAL_OPERATORS[word], tuple(operands[-count:]), position)]
+        logical = cast("LogicalOperator", word)
+        operands[-count:] = [Logical(logical, tuple(operands[-count:]), position)]
     else:
-        operands[-1] = Unary(_UNARY_OPERATORS[word], operands[-1], position)
+        right = operands.pop()
+        operands[-1] = Binary(cast("BinaryOperator", word), operands[-1], right, position)
