@@ -22,6 +22,9 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*;\s]+", re.ASCII)
 _DIGITS = re.compile(r"\s*[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?\s*", re.ASCII)
 """A number in ASCII: Python also accepts underscores and the digits of other scripts."""
 
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and the surrogates in place of bytes that are not UTF-8."""
+
 _BASE_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 LONGEST_REPEATABILITY = 366 * 86_400
@@ -290,9 +293,10 @@ def _faults(settings: Settings) -> Iterator[tuple[str, str]]:
     """The settings with an invalid value, each with a remedy."""
     for name in HELP:
         value = getattr(settings, name)
-        if not isinstance(value, int | float) or name in ("port", "statement_cache"):
-            continue
-        if not (value > 0 and math.isfinite(value)):
+        if isinstance(value, str):
+            if _UNPRINTABLE.search(value):
+                yield name, "Use text in UTF-8, without control characters."
+        elif name not in ("port", "statement_cache") and not (value > 0 and math.isfinite(value)):
             yield name, "Use a number greater than 0."
     if settings.repeatability_seconds > LONGEST_REPEATABILITY:
         yield "repeatability_seconds", f"Use at most {LONGEST_REPEATABILITY}, which is a year."

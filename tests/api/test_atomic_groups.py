@@ -45,6 +45,14 @@ def test_the_writes_of_a_group_run_in_order(own_stock: Company, service: Service
     assert [each.number for each in done] == [len(before) + n for n in range(1, 5)]
 
 
+def test_blank_values_of_a_unique_rule_may_repeat(company: Company, service: Service) -> None:
+    blank = Part("POST", "contactsExt", {"number": "", "displayName": "blank"})
+
+    answers = run_group(company, service.settings, blank, blank)
+
+    assert [each.status for each in answers] == [201, 201]
+
+
 def test_later_writes_see_earlier_ones(company: Company, service: Service) -> None:
     """A new record is updated by the path that `add` returned."""
     answers = run_group(

@@ -5,6 +5,7 @@ Units that wait together share a transaction, so these go to a store at once.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from comptoir.app import open_store
 from comptoir.catalog import MODEL
 from comptoir.config import Settings
-from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, Refusal
+from comptoir.errors import KEY_EXISTS, RECORD_NOT_FOUND, TOO_MANY_REQUESTS, GroupRefusal, Refusal
 from comptoir.response.response import Response
 from comptoir.service import Service
 from comptoir.store.postgres import store as postgres_store
@@ -110,3 +111,89 @@ def test_a_refused_unit_does_not_affect_the_others(company: Company, service: In
     assert [change.number for change in changes] == list(range(1, 2 * COUNT + 1))
     ids = {each["id"] for each in company.listed(AGENTS)}
     assert {change.record for change in changes} == ids
+
+
+def test_a_refused_group_leaves_no_record_to_the_others(
+    company: Company, service: InProcess
+) -> None:
+    """The last write may share a transaction with the group."""
+    key = str(uuid4())
+    change = Part("PATCH", f"{AGENTS}({key})", {"name": "changed"}, {"If-Match": "*"})
+    record = {"id": key, "code": "TWICE"}
+
+    async def run() -> list[object]:
+        store = open_store(service.settings)
+        try:
+            running = Service(MODEL, store, service.settings)
+            await store.company(company.id)
+            group = running.atomic()
+            for body in (record, {"code": "TWICE"}):
+                await group.add(request_of(company, Part("POST", AGENTS, body)))
+            first, last = (running.handle(request_of(company, change)) for _ in range(2))
+            return list(await asyncio.gather(first, group.commit(), last, return_exceptions=True))
+        finally:
+            await store.close()
+
+    _, refused, missing = company.admin.wait(run())
+
+    assert isinstance(refused, GroupRefusal)
+    assert isinstance(missing, Refusal)
+    assert missing.error is RECORD_NOT_FOUND
+    assert company.changes() == []
+
+
+def test_a_cancelled_write_still_returns_its_outcome(company: Company, service: InProcess) -> None:
+    async def run() -> Response:
+        store = open_store(service.settings)
+        try:
+            await store.company(company.id)
+            part = Part("POST", AGENTS, {"code": "SENT"})
+            handling = Service(MODEL, store, service.settings).handle(request_of(company, part))
+            write = asyncio.ensure_future(handling)
+            await asyncio.sleep(0)
+            assert write.cancel()
+            return await write
+        finally:
+            await store.close()
+
+    assert company.admin.wait(run()).status == 201
+    assert [each["code"] for each in company.listed(AGENTS)] == ["SENT"]
+
+
+def test_a_cancelled_load_stores_the_current_unit(company: Company, service: InProcess) -> None:
+    plan = unit(company, "LOADED")
+
+    async def run() -> BaseException | Loaded:
+        store = open_store(service.settings)
+        load = asyncio.ensure_future(write_rows(store, plan))
+        await asyncio.sleep(0)
+        assert load.cancel()
+        (outcome,) = await asyncio.gather(load, return_exceptions=True)
+        await store.close()
+        return outcome
+
+    assert isinstance(company.admin.wait(run()), asyncio.CancelledError)
+    assert [each["code"] for each in company.listed(AGENTS)] == ["LOADED"]
+
+
+def test_the_number_of_waiting_writes_is_limited(company: Company, service: InProcess) -> None:
+    settings = replace(service.settings, queued_writes=2)
+    plans = [unit(company, f"{number}") for number in range(5)]
+
+    async def run() -> list[Loaded | BaseException]:
+        store = open_store(settings)
+        try:
+            works = [write_rows(store, plan) for plan in plans[:3]]
+            first = await asyncio.gather(*works, return_exceptions=True)
+            later = [write_rows(store, plan) for plan in plans[3:]]
+            return [*first, *await asyncio.gather(*later, return_exceptions=True)]
+        finally:
+            await store.close()
+
+    outcomes = company.admin.wait(run())
+
+    refused = outcomes.pop(2)
+    assert isinstance(refused, Refusal)
+    assert refused.error is TOO_MANY_REQUESTS
+    assert outcomes == [Loaded(inserted=1)] * 4
+    assert len(company.changes()) == 4

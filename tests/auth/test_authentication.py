@@ -1,4 +1,4 @@
-"""Tokens that are accepted and refused, and what their principals may do."""
+"""Accepted and refused tokens, and the permissions of their principals."""
 
 import base64
 from contextlib import suppress
@@ -556,9 +556,10 @@ def test_a_random_authorization_header_is_refused(
 
 
 def test_a_description_has_only_characters_that_rfc_6750_allows() -> None:
-    refusal = invalid_token('for "us"\r\nSet-Cookie: é\\', "")
+    refusal = invalid_token('for "us"\r\nSet-Cookie: é\\', "Send another.")
     assert refusal.headers["WWW-Authenticate"] == (
-        """Bearer error="invalid_token", error_description="for 'us'''Set-Cookie: ''." """.strip()
+        """Bearer error="invalid_token", error_description="for 'us'''Set-Cookie: ''. """
+        'Send another."'
     )
 
 

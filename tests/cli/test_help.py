@@ -94,3 +94,17 @@ def test_a_shell_completes_commands_options_and_values(
         "_COMPTOIR_COMPLETE=complete_bash",
     ]
     assert command.run(through=["env", *given]).out.split() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["tokem"], "comptoir: No such command 'tokem'. Did you mean 'token'? Try --help."),
+        (["token", "--ttl"], "comptoir: Option '--ttl' requires an argument. Try --help."),
+        (["token", "--port", "1"], "comptoir: No such option: --port. Try --help."),
+    ],
+)
+def test_a_usage_error_ends_with_its_remedy(
+    arguments: list[str], fault: str, command: Command
+) -> None:
+    assert command.run(*arguments).fault() == fault

@@ -22,8 +22,8 @@ def limited(options: str, count: int = FEW) -> tuple[str, ...]:
     return ("sh", "-c", f'ulimit {options} {count}; exec "$@"', "sh")
 
 
-def lines_about(server: Server, what: str) -> list[str]:
-    return [line for line in server.log.read_text().splitlines() if what in line]
+def lines_about(server: Server, text: str) -> list[str]:
+    return [line for line in server.log.read_text().splitlines() if text in line]
 
 
 @contextmanager

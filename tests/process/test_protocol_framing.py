@@ -70,7 +70,7 @@ def test_pipelined_requests_are_limited(server: Server, company: Company) -> Non
 
 
 def test_a_request_with_a_response_is_not_refused_in_addition(server: Server) -> None:
-    """The service returns 401 before it reads the body, which then turns out to be malformed."""
+    """The service returns 401 before it reads the body, which is malformed."""
     with server.connect() as connection:
         send(connection, head("POST", "/api/companies", CHUNKED))
         connection.recv(1, MSG_PEEK)
@@ -117,12 +117,12 @@ OVERHEAD = {
 
 
 @pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("what", OVERHEAD)
+@pytest.mark.parametrize("case", OVERHEAD)
 def test_trailers_and_chunk_extensions_are_limited(
-    what: str, ends: bool, server: Server, company: Company
+    case: str, ends: bool, server: Server, company: Company
 ) -> None:
     """The limit is that of the headers, whether the body is complete or not."""
-    body = OVERHEAD[what] + (b"\r\n" * 2 if ends else b"")
+    body = OVERHEAD[case] + (b"\r\n" * 2 if ends else b"")
     with server.connect() as connection:
         send(connection, creation(server, company, CHUNKED, body))
         (answer,) = read_answers(connection)
@@ -132,16 +132,16 @@ def test_trailers_and_chunk_extensions_are_limited(
 
 
 @pytest.mark.parametrize("authorized", [True, False])
-@pytest.mark.parametrize("what", ["a trailer", "many trailers", "an extension"])
+@pytest.mark.parametrize("case", ["a trailer", "many trailers", "an extension"])
 def test_endless_trailers_are_not_read(
-    what: str, authorized: bool, server: Server, company: Company
+    case: str, authorized: bool, server: Server, company: Company
 ) -> None:
     """The service stops reading, whether or not it has sent a response."""
     begun = creation(server, company, CHUNKED, b"")
     start = begun if authorized else head("POST", "/api/companies", CHUNKED)
-    more = b"a:b\r\n" * 20_000 if what == "many trailers" else b"x" * 100_000
+    more = b"a:b\r\n" * 20_000 if case == "many trailers" else b"x" * 100_000
     with server.connect() as connection:
-        send(connection, start + OVERHEAD[what])
+        send(connection, start + OVERHEAD[case])
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
             send_all(connection, more, 200)
 

@@ -73,10 +73,10 @@ REFUSED: Mapping[str, tuple[str, str | None, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_malformed_head_is_refused(what: str, server: Server) -> None:
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_malformed_head_is_refused(case: str, server: Server) -> None:
     """The connection ends, so that no bytes after the head are read as a request."""
-    code, target, lines = REFUSED[what]
+    code, target, lines = REFUSED[case]
     refused = "\r\n".join([*lines, "", ""]).encode("latin-1")
     with server.connect() as connection:
         send(connection, head("GET", "/healthz", {}) + refused + head("GET", "/healthz", {}) * 2)
@@ -102,11 +102,11 @@ ANSWERED: Mapping[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("what", ANSWERED)
-def test_a_valid_head_is_accepted(what: str, server: Server) -> None:
-    body = b"0\r\n\r\n" if what == "chunks" else b""
+@pytest.mark.parametrize("case", ANSWERED)
+def test_a_valid_head_is_accepted(case: str, server: Server) -> None:
+    body = b"0\r\n\r\n" if case == "chunks" else b""
     with server.connect() as connection:
-        answer = ask(connection, "\r\n".join([*ANSWERED[what], "", ""]).encode() + body)
+        answer = ask(connection, "\r\n".join([*ANSWERED[case], "", ""]).encode() + body)
 
     assert answer.content == b"ok\n"
 

@@ -116,7 +116,7 @@ def test_http_1_0_gets_no_interim_response(server: Server, company: Company) -> 
 
 
 def test_http_1_0_shows_that_a_response_broke_off(start_server: StartServer) -> None:
-    """A client of HTTP/1.0 would take the end of the connection for the end of the body."""
+    """For a client of HTTP/1.0, an orderly end of the connection also ends the body."""
     server = start_server(stop_seconds=1.0)
     asked = large_request(server)
     with socket.socket() as connection:
@@ -202,7 +202,7 @@ def test_a_client_that_reads_nothing_is_disconnected(start_server: StartServer) 
 
 
 def test_a_client_that_reads_slowly_but_steadily_stays_connected(start_server: StartServer) -> None:
-    """The kernel takes more from the service only when a third of its own queue is free."""
+    """The kernel accepts more data from the service only when a third of its queue is free."""
     server = start_server(request_seconds=0.2, stall_seconds=0.5)
     request = large_request(server)
     with socket.socket() as connection:

@@ -40,7 +40,7 @@ _COMPARE_CLOCKS = "Compare the clocks of the issuer and the service."
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The party that a token speaks for, its scopes, and the companies that it reaches.
+    """The subject of a token, with its scopes and the companies that it can access.
 
     `companies` contains ids as lower-case Guids; None means every company, an empty set none.
     """

@@ -102,7 +102,8 @@ def main() -> None:
             raise KeyboardInterrupt
         sys.stdout.flush()
     except typer.TyperException as fault:
-        status = _failed(f"{' '.join(fault.format_message().split())} Try --help.")
+        problem = " ".join(fault.format_message().split())
+        status = _failed(f"{problem}{'' if problem[-1:] in '.?!' else '.'} Try --help.")
     except (OperatorError, Refusal) as fault:
         status = _failed(" ".join(str(fault).split()))
     except Interrupted as end:

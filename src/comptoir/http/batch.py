@@ -57,7 +57,7 @@ class BatchRoot(msgspec.Struct, frozen=True):
 
 
 def batch_root(path: str) -> BatchRoot | None:
-    """The service root of the batch that a path below the base path names; None if it names none.
+    """The service root of a batch, by the path below the base path; None if that is not a batch's.
 
     Raises `Refusal` (400) for a malformed path.
     """
@@ -123,7 +123,7 @@ class Batches:
 
     def _roots(self, request: Request, root: BatchRoot) -> Roots:
         origins = self._origins
-        # the client's name for the service: enough to recognize its URLs, but not to create links
+        # the Host header is not trusted: it serves to recognize URLs, but not to create links
         host = request.headers.get(b"host", b"").decode("latin-1")
         if host:
             origins |= {origin(f"{scheme}://{host}") for scheme in ("http", "https")}
@@ -176,16 +176,16 @@ def _request_type(headers: Headers) -> str:
 
 def _response_type(request: Request, request_type: str) -> str:
     """The media type of the response: by `$format`, else by `Accept`, else that of the request."""
-    asked: str | None = None
+    requested: str | None = None
     for option in filter(None, request.query.split("&")):
         name, _, value = option.partition("=")
-        known = system_name(unquote(name))
-        if known == "$format":
-            asked = unquote(value)
-        elif known is not None:
-            raise inapplicable(known, "a batch")
+        system_option = system_name(unquote(name))
+        if system_option == "$format":
+            requested = unquote(value)
+        elif system_option is not None:
+            raise inapplicable(system_option, "a batch")
     other = JSON if request_type == MULTIPART else MULTIPART
-    return preferred_media_type(request.headers, (request_type, other), asked)
+    return preferred_media_type(request.headers, (request_type, other), requested)
 
 
 def _check_headers(headers: Headers) -> None:

@@ -1,4 +1,4 @@
-"""Runs the requests of a batch, each through the service as if it was sent alone."""
+"""Runs the requests of a batch, each as if it had been sent separately."""
 
 import asyncio
 import logging
@@ -74,7 +74,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Outcomes:
-    """The outcomes of requests and groups so far, by id and by name."""
+    """The outcomes so far: of requests by id, of groups by name."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
@@ -122,7 +122,7 @@ class Outcomes:
         return path + address.path
 
     def with_tags(self, headers: Headers) -> Headers:
-        """Headers with `$<id>` in place of an ETag replaced by it; `Refusal` if it is unknown."""
+        """Headers with each `$<id>` replaced by that ETag; raises `Refusal` for a missing one."""
         tags: dict[bytes, bytes] = {}
         for name in _TAG_HEADERS:
             referenced = referenced_tag(headers, name)
@@ -165,7 +165,7 @@ class Run:
         self._has_written = False
 
     async def replies(self, batch: Batch) -> Replies:
-        """Process the requests, and yield each response when it is known."""
+        """Process the requests, and yield each response as soon as it is complete."""
         began, position = perf_counter(), 0
         while position < len(batch.items):
             items = self._concurrent(batch, position)

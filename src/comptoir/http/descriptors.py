@@ -1,4 +1,4 @@
-"""File descriptors: how many a process may need, and a warning if none is left."""
+"""File descriptors: the number that a process may need, and a warning if none is left."""
 
 import asyncio
 import errno
@@ -30,8 +30,8 @@ _ACCEPT_FAILED = "socket.accept() out of system resource"
 _log = logging.getLogger(__name__)
 
 
-def limit() -> int:
-    """Raise the process's limit on descriptors as far as allowed, and return it."""
+def _raised_limit() -> int:
+    """Raise the process's limit on descriptors as far as allowed; returns the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return _RAISED[0]
@@ -59,7 +59,7 @@ def needed(settings: Settings, *, on_postgres: bool) -> Mapping[str, int]:
 
 def shortage(settings: Settings, *, on_postgres: bool) -> str | None:
     """A warning if the limit is lower than what the settings may need."""
-    allowed, parts = limit(), needed(settings, on_postgres=on_postgres)
+    allowed, parts = _raised_limit(), needed(settings, on_postgres=on_postgres)
     total = sum(parts.values())
     if allowed >= total:
         return None

@@ -22,7 +22,7 @@ NO_STORE: tuple[Header, ...] = (
 """Headers of a response that no cache may store (RFC 9111), the default.
 
 Responses depend on a token, and most change without notice. Without these headers, a cache may
-return a 404 or a deleted record for as long as it guesses.
+return a 404 or a deleted record for any length of time.
 """
 
 REVALIDATE: tuple[Header, ...] = (
@@ -31,7 +31,7 @@ REVALIDATE: tuple[Header, ...] = (
     # a record has one tag in all of its formats
     (b"vary", b"Accept"),
 )
-"""Headers of a response that its client may cache, and reuse while its tag is current."""
+"""Headers of a response that its client may cache, and reuse after it has checked the ETag."""
 
 _process = secrets.token_hex(6)
 _numbers = itertools.count(1)

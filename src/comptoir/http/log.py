@@ -21,7 +21,7 @@ from comptoir.http.exchange import Exchange
 from comptoir.http.metrics import Metrics
 
 FLUSH_SECONDS = 0.1
-"""Seconds for which exchanges are collected; a process that is killed loses their lines."""
+"""Seconds between two writes to the log; a killed process loses the lines in between."""
 
 _ATOMIC_BYTES = 4_096
 """Bytes that a pipe accepts in one piece."""

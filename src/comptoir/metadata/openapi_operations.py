@@ -356,7 +356,8 @@ class Operations:
     ) -> JsonSchema:
         """An operation with the parameters `names`, and `refusals` as its error statuses.
 
-        `body` is the ending of the name of the body's schema.
+        `WRITE_ERRORS` declare a write, which requires the write scope. `body` is the ending of the
+        name of the body's schema.
         """
         writes = refusals is WRITE_ERRORS
         operation: dict[str, object] = {

@@ -1,1 +1,1 @@
-"""What a request means: syntax and model together, names bound and types checked."""
+"""Plans: requests bound to the model, with their names resolved and their types checked."""

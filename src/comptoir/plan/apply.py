@@ -302,16 +302,26 @@ class PipelineBinder:
         self, item: Aggregate, expression: Node | None, *, is_grouped: bool
     ) -> tuple[Aggregation, TypedValue]:
         """An item of `aggregate` and the type of its result (Data Aggregation 4.0, 3.1.3)."""
-        if expression is None:
-            return self._aggregated(item, "count", None, COUNT, nullable=False)
-        self._refuse_many(expression)
-        typed = self._binder().value(expression)
-        method = item.method
+        function: AggregateFunction = "count"
+        result: PrimitiveType = COUNT
+        operand, nullable = None, False
+        if expression is not None:
+            self._refuse_many(expression)
+            typed = self._binder().value(expression)
+            function, result = self._method(item.method, expression, typed)
+            operand, nullable = typed.value, typed.nullable or not is_grouped
+        nullable = nullable and function != "countdistinct"
+        aggregated = typed_property(Field(item.alias), result, nullable=nullable)
+        return Aggregation(item.alias, function, operand), aggregated
+
+    def _method(
+        self, method: str, expression: Node, typed: TypedValue
+    ) -> tuple[AggregateFunction, PrimitiveType]:
+        """The function of an aggregation method for an operand, and the type of its result."""
         if method == "countdistinct":
-            return self._aggregated(item, method, typed.value, COUNT, nullable=False)
+            return "countdistinct", COUNT
         if typed.type is types.RECORD:
             raise self._unsupported(expression, f"{method} of the record {name_of(expression)}")
-        nullable = typed.nullable or not is_grouped
         if method in _OF_NUMBERS:
             if typed.type not in types.NUMBERS:
                 raise misused(
@@ -321,25 +331,11 @@ class PipelineBinder:
                     f"{typed.type.expected}",
                     "Aggregate a number, or use countdistinct.",
                 )
-            result = INT64 if method == "sum" and typed.type is types.WHOLE else DECIMAL
-            function = _FUNCTIONS[method][typed.type]
-            return self._aggregated(item, function, typed.value, result, nullable=nullable)
+            is_whole = method == "sum" and typed.type is types.WHOLE
+            return _FUNCTIONS[method][typed.type], INT64 if is_whole else DECIMAL
         if typed.type is types.TEXT and uses_property(self._unlimited, expression):
             raise self._unsupported(expression, f"{method} of {name_of(expression)}")
-        function = _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method])
-        return self._aggregated(item, function, typed.value, typed.edm_type, nullable=nullable)
-
-    def _aggregated(
-        self,
-        item: Aggregate,
-        function: AggregateFunction,
-        operand: Value | None,
-        result: PrimitiveType,
-        *,
-        nullable: bool,
-    ) -> tuple[Aggregation, TypedValue]:
-        typed = typed_property(Field(item.alias), result, nullable=nullable)
-        return Aggregation(item.alias, function, operand), typed
+        return _FUNCTIONS[method].get(typed.type, _OF_ANY_TYPE[method]), typed.edm_type
 
     def _refuse_many(self, node: Node) -> None:
         """Raise `Refusal` (501) for a path along navigation to many records."""

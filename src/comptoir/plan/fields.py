@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
-from typing_extensions import override
 
 from comptoir.edm.model import (
     NAMESPACE,
@@ -95,26 +94,20 @@ def bind_result_select(columns: Sequence[Column], text: str) -> frozenset[str] |
 class Expansion(msgspec.Struct, frozen=True):
     """Records of a set within another record: as such, those that a company contains.
 
-    `result` is `entities`, `ref` or `count`; `page` selects and sorts the records; `names` are the
-    properties to write, None for all; `inner` is expanded within the records.
+    `name` is that of the field with the records, and `collection` whether the field has any number
+    of them, not one or none. `result` is `entities`, `ref` or `count`; `page` selects and sorts the
+    records; `names` are the properties to write, None for all; `inner` is expanded within the
+    records.
     """
 
+    name: str
     entity_set: EntitySet
+    collection: bool
     result: ExpandResult
     options: QueryOptions
     page: Page
     names: frozenset[str] | None
     inner: tuple["RelatedExpansion", ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the field that has the records."""
-        return self.entity_set.name
-
-    @property
-    def collection(self) -> bool:
-        """Whether the field has any number of records, not one or none."""
-        return True
 
     @property
     def segments(self) -> str:
@@ -131,16 +124,6 @@ class RelatedExpansion(Expansion, frozen=True):
     """The records to which a navigation property leads from another record."""
 
     navigation: NavigationProperty
-
-    @property
-    @override
-    def name(self) -> str:
-        return self.navigation.name
-
-    @property
-    @override
-    def collection(self) -> bool:
-        return self.navigation.collection
 
 
 class ExpandBinder:
@@ -178,7 +161,7 @@ class ExpandBinder:
                 self._check_single(navigation, item)
             target = self._model.by_name[navigation.target]
             bound = self._expansion(name, target, item, depth, self._page_size)
-            fields = msgspec.structs.asdict(bound)
+            fields = msgspec.structs.asdict(bound) | {"collection": navigation.collection}
             expansions.append(RelatedExpansion(**fields, navigation=navigation))
         return tuple(expansions)
 
@@ -239,7 +222,7 @@ class ExpandBinder:
                 raise
             raise within(refusal, positions[nested]) from None
         related = self.related(entity_set, inner, depth + 1)
-        return Expansion(entity_set, item.result, options, page, names, related)
+        return Expansion(name, entity_set, True, item.result, options, page, names, related)
 
     def _inner(
         self, name: str, entity_set: EntitySet, item: ExpandItem, depth: int

@@ -49,7 +49,7 @@ class Page(msgspec.Struct, frozen=True):
     """A page of a collection or of a result of `$apply`.
 
     `size` is the number of rows on the page. `plan` fetches one more if there may be a next page:
-    this row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`
+    that row shows whether there is one. `earlier` is the number of rows on earlier pages, and `now`
     the time of the first page if the query depends on it.
     """
 

@@ -33,7 +33,7 @@ MOST_LEVELS = 10
 """The deepest nesting of AND and OR within one another."""
 
 INDEXED_LENGTH = 3
-"""The least code points of a folded term that an index can look up: indexes are of trigrams."""
+"""The fewest code points of a folded term that an index, which has trigrams, can look up."""
 
 _OPPOSITE = {"and": "or", "or": "and"}
 
@@ -56,7 +56,10 @@ def with_search(where: Where, text: str, limits: ExpressionLimits) -> Where:
 
 def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     """Bind a search, with its terms in the slots; raises `Refusal` (400)."""
-    search = _Binder(slots).bound(node, negated=False)
+    first = len(slots.values)
+    search = _bound(node, slots)
+    if len(slots.values) - first > MOST_TERMS:
+        raise limit_exceeded("The search", MOST_TERMS, "terms", "Search for fewer.", target=SEARCH)
     if _levels(search) > MOST_LEVELS:
         raise limit_exceeded(
             "The nesting of AND and OR",
@@ -68,43 +71,27 @@ def bind_search(node: SearchNode, slots: Slots) -> MatchesSearch:
     return MatchesSearch(search)
 
 
-class _Binder:
-    def __init__(self, slots: Slots) -> None:
-        self._slots = slots
-        self._terms = 0
-
-    def bound(self, node: SearchNode, *, negated: bool) -> BoundSearch:
-        """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
-        match node:
-            case SearchNot():
-                return self.bound(node.operand, negated=not negated)
-            case SearchTerm():
-                return self._term(node, negated=negated)
-            case SearchJunction():
-                return self._combined(node, negated=negated)
-
-    def _term(self, node: SearchTerm, *, negated: bool) -> ContainsTerm:
-        self._terms += 1
-        if self._terms > MOST_TERMS:
-            raise limit_exceeded(
-                "The search", MOST_TERMS, "terms", "Search for fewer.", target=SEARCH
-            )
-        if "\0" in node.text:
-            problem = "The search contains a NUL character, which no text contains"
-            raise Refusal(INVALID_URL, problem, "Remove it.", target=SEARCH)
-        folded = fold(node.text)
-        return ContainsTerm(self._slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
-
-    def _combined(self, node: SearchJunction, *, negated: bool) -> CombinedSearch:
-        operator = _OPPOSITE[node.operator] if negated else node.operator
-        operands: list[BoundSearch] = []
-        for each in node.operands:
-            bound = self.bound(each, negated=negated)
-            if isinstance(bound, CombinedSearch) and bound.operator == operator:
-                operands += bound.operands
-            else:
-                operands.append(bound)
-        return CombinedSearch(operator, tuple(operands))
+def _bound(node: SearchNode, slots: Slots, *, negated: bool = False) -> BoundSearch:
+    """Bind a node or its negation: NOT moves to the terms, and nested chains become one."""
+    match node:
+        case SearchNot():
+            return _bound(node.operand, slots, negated=not negated)
+        case SearchTerm():
+            if "\0" in node.text:
+                problem = "The search contains a NUL character, which no text contains"
+                raise Refusal(INVALID_URL, problem, "Remove it.", target=SEARCH)
+            folded = fold(node.text)
+            return ContainsTerm(slots.add(folded), len(folded) >= INDEXED_LENGTH, negated)
+        case SearchJunction():
+            operator = _OPPOSITE[node.operator] if negated else node.operator
+            operands: list[BoundSearch] = []
+            for each in node.operands:
+                bound = _bound(each, slots, negated=negated)
+                if isinstance(bound, CombinedSearch) and bound.operator == operator:
+                    operands += bound.operands
+                else:
+                    operands.append(bound)
+            return CombinedSearch(operator, tuple(operands))
 
 
 def _levels(search: BoundSearch) -> int:

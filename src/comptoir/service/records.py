@@ -33,12 +33,12 @@ class Records:
         """The record with `$select`, `$compute` and `$expand`."""
         allow_options(context.options, RECORD_OPTIONS, context.target.resource)
         computed = computed_now(self._views.computed(context))
-        view = self._views.view(context, computed)
+        records, expander = self._views.view(context, computed)
         found = await _found(context, computed)
         if isinstance(found, Response):
             return found
-        extras = () if view.expander is None else (await view.expander.extras([found]))[0]
-        body = view.records.record(context.company, found, extras)
+        extras = () if expander is None else (await expander.extras([found]))[0]
+        body = records.record(context.company, found, extras)
         return _response(context, found, context.headers(), body)
 
     async def narrowed(self, context: Context) -> Response:

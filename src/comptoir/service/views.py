@@ -49,13 +49,6 @@ PIECE = 25
 """Expanded records that are encoded before the task yields to the event loop."""
 
 
-class View(msgspec.Struct):
-    """The writer of records, and the expander of the records within them, if any."""
-
-    records: RecordWriter
-    expander: "Expander | None" = None
-
-
 class Views:
     """Binds the options that choose the fields of records."""
 
@@ -75,15 +68,17 @@ class Views:
         binding = self._runtime.binding_context(context.entity_set, options.aliases)
         return bind_compute(binding, options.compute)
 
-    def view(self, context: Context, columns: Sequence[Column] = ()) -> View:
-        """The view of records whose rows have these columns after the properties.
+    def view(
+        self, context: Context, columns: Sequence[Column] = ()
+    ) -> tuple[RecordWriter, "Expander | None"]:
+        """The writer of records whose rows end in these columns, and the expander within them.
 
         Raises `Refusal` for `$select` and `$expand` that do not fit the entity type.
         """
         options = context.options
         entity_set, form = context.entity_set, context.records.form
         if options.select is None and options.expand is None and not columns:
-            return View(context.records)
+            return context.records, None
         names = None
         if options.select is not None:
             known = [each.name for each in columns]
@@ -93,10 +88,10 @@ class Views:
         shape = _shape(entity_set, names, (*related, *contents), columns)
         records = record_writer(self._runtime.base_url, entity_set, form, shape)
         if related:
-            return View(records, RelatedExpander(self._runtime, context, records, related))
+            return records, RelatedExpander(self._runtime, context, records, related)
         if contents:
-            return View(records, CompanyExpander(self._runtime, context, records, contents))
-        return View(records)
+            return records, CompanyExpander(self._runtime, context, records, contents)
+        return records, None
 
     def page(self, context: Context, pipeline: Pipeline) -> tuple[RowWriter, "Expander | None"]:
         """The writer of the rows of a pipeline, and the expander of their related records.
@@ -104,8 +99,7 @@ class Views:
         Raises `Refusal` for `$select` and `$expand` that do not fit the rows.
         """
         if not pipeline.is_aggregated:
-            view = self.view(context, pipeline.columns)
-            return view.records, view.expander
+            return self.view(context, pipeline.columns)
         options = context.options
         if options.expand is not None:
             raise unsupported(

@@ -87,7 +87,7 @@ class Writes:
                     remedy="Read the record with $expand afterwards.",
                 )
             allow_options(options, allowed, _NAMES[method])
-            context.records = self._views.view(context).records
+            context.records, _ = self._views.view(context)
         return await self._planners[method](context)
 
     def response(self, context: Context, plan: WritePlan, written: Written) -> Response:

@@ -1,1 +1,1 @@
-"""Plans to statements: built with SQLAlchemy Core, compiled once per shape, run elsewhere."""
+"""Statements built from plans with SQLAlchemy Core, each compiled once per shape of its plan."""

@@ -210,8 +210,8 @@ class ReadStatements:
         """The records of a set within bounds."""
         keys, within = bounds
         scope = self._base(entity_set)
-        for name, place in zip(within, _numbered("within", len(within)), strict=True):
-            scope.conditions.append(scope.column(0, name) == named(place))
+        for name, value in zip(within, _numbered("within", len(within)), strict=True):
+            scope.conditions.append(scope.column(0, name) == named(value))
             if _is_free_when_blank(entity_set, name):
                 scope.conditions.append(scope.column(0, name) != BLANK)
         if keys is not None:

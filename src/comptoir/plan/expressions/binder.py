@@ -27,7 +27,7 @@ from comptoir.plan.expressions.nodes import (
     Value,
 )
 from comptoir.plan.expressions.operands import BoundOption, Operand, TypedValue, described, name_of
-from comptoir.plan.expressions.paths import Paths, Place
+from comptoir.plan.expressions.paths import PathBinder, PathRecords
 from comptoir.request.expression.tree import (
     Binary,
     Call,
@@ -69,7 +69,9 @@ class Binder:
     ) -> None:
         self.slots = Slots() if slots is None else slots
         self._option = BoundOption(option, self.slots)
-        self._paths = Paths(self._option, model, entity_set, computed, nested=nested, alone=alone)
+        self._paths = PathBinder(
+            self._option, model, entity_set, computed, nested=nested, alone=alone
+        )
         self._nested = 0
 
     def condition(self, node: Node) -> TypedValue:
@@ -144,8 +146,8 @@ class Binder:
 
     def _in_collection(self, node: InCollection) -> TypedValue:
         if isinstance(node.collection, Path):
-            place, _ = self._paths.place(node.collection)
-            if not place.many:
+            records, _ = self._paths.follow(node.collection)
+            if not records.many:
                 typed = self.value(node.collection)
                 raise self._option.misused(
                     node.collection,
@@ -189,17 +191,17 @@ class Binder:
             raise self._option.unsupported(
                 wanted, f"The cast to the type {wanted.segments[0][:100]}"
             )
-        place, exists = self._paths.root, None
+        records, exists = self._paths.root, None
         if len(node.arguments) == 2:
             first = node.arguments[0]
             if not isinstance(first, Path):
                 return TypedValue(Constant(value=False), types.BOOLEAN)
-            place, rest = self._paths.place(first)
+            records, rest = self._paths.follow(first)
             if rest:
                 self.value(first)
                 return TypedValue(Constant(value=False), types.BOOLEAN)
-            exists = self.value(first) if place.steps else None
-        if wanted.segments[0] != f"{NAMESPACE}.{place.entity_set.type.name}":
+            exists = self.value(first) if records.steps else None
+        if wanted.segments[0] != f"{NAMESPACE}.{records.entity_set.type.name}":
             return TypedValue(Constant(value=False), types.BOOLEAN)
         if exists is None:
             return TypedValue(Constant(value=True), types.BOOLEAN)
@@ -227,24 +229,24 @@ class Binder:
         return TypedValue(choice, common.type, nullable, most)
 
     def _lambda(self, node: Lambda) -> TypedValue:
-        place = self._paths.records(node.path)
+        records = self._paths.records(node.path)
         if self._nested == MOST_NESTED:
             raise self._option.unsupported(
                 node, f"The operator {node.operator} within more than {MOST_NESTED} others"
             )
         if node.predicate is None or node.variable is None:
-            return TypedValue(Exists(place.steps, None), types.BOOLEAN)
+            return TypedValue(Exists(records.steps, None), types.BOOLEAN)
         variables = self._paths.variables
-        number = place.steps[-1].number
-        inner = Place(place.entity_set, number)
+        number = records.steps[-1].number
+        inner = PathRecords(records.entity_set, number)
         self._paths.variables = {**variables, node.variable: inner}
         self._nested += 1
         condition = self.condition(node.predicate)
         self._nested -= 1
         self._paths.variables = variables
         if node.operator == "any":
-            return TypedValue(Exists(place.steps, condition.value), types.BOOLEAN)
+            return TypedValue(Exists(records.steps, condition.value), types.BOOLEAN)
         failing: Value = Not(condition.value)
         if condition.nullable:
             failing = Comparison("ne", condition.value, Constant(value=True), nullable=True)
-        return TypedValue(Not(Exists(place.steps, failing)), types.BOOLEAN)
+        return TypedValue(Not(Exists(records.steps, failing)), types.BOOLEAN)

@@ -137,13 +137,7 @@ def _overload(
     for number, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         wanted = [each.parameters[number] for each in fitting]
         if value.type is not types.NULL and value.type not in wanted:
-            expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
-            raise option.misused(
-                argument.node,
-                f"{described(argument.node)} is {_type_name(value, wanted)}, but {node.name} "
-                f"requires {expected}",
-                "Use another value, or convert it with cast.",
-            )
+            raise _wrong_type(option, node, argument.node, value, wanted)
     return next(
         (
             each
@@ -167,10 +161,22 @@ def _wrong_count(option: BoundOption, node: Call, counts: Sequence[int]) -> Refu
     )
 
 
-def _type_name(value: TypedValue, wanted: Sequence[types.ExpressionType]) -> str:
+def _wrong_type(
+    option: BoundOption,
+    node: Call,
+    argument: Node,
+    value: TypedValue,
+    wanted: Sequence[types.ExpressionType],
+) -> Refusal:
+    actual = value.type.expected
     if value.type in types.NUMBERS and types.WHOLE in wanted:
-        return "a number with a fraction"
-    return value.type.expected
+        actual = "a number with a fraction"
+    expected = " or ".join(dict.fromkeys(each.expected for each in wanted))
+    return option.misused(
+        argument,
+        f"{described(argument)} is {actual}, but {node.name} requires {expected}",
+        "Use another value, or convert it with cast.",
+    )
 
 
 def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> TypedValue:
@@ -180,12 +186,7 @@ def _rounded(option: BoundOption, node: Call, arguments: Sequence[Operand]) -> T
     if value.type is types.NULL:
         return TypedValue(value.value, types.DECIMAL, nullable=True)
     if value.type not in types.NUMBERS:
-        raise option.misused(
-            arguments[0].node,
-            f"{described(arguments[0].node)} is {value.type.expected}, but {node.name} requires "
-            f"{types.DECIMAL.expected}",
-            "Use another value, or convert it with cast.",
-        )
+        raise _wrong_type(option, node, arguments[0].node, value, [types.DECIMAL])
     if value.type is types.WHOLE:
         return as_decimal(value)
     return TypedValue(Function(_ROUNDING[node.name], (value.value,)), types.DECIMAL, value.nullable)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -124,6 +125,7 @@ def too_long(option: str, position: int) -> Refusal:
     return unsupported(construct, option, position)
 
 
+@cache
 def _lengths(model: Model) -> Mapping[str, float]:
     """The most characters of the text properties with a name."""
     lengths: dict[str, float] = {}

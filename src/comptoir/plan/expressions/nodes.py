@@ -150,7 +150,7 @@ class Related(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
 
 
 class Exists(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """A record at the end of steps meets the condition; None: there is one at all."""
+    """A record at the end of steps meets the condition; with None, there is any record."""
 
     steps: tuple[Step, ...]
     condition: "Value | None"

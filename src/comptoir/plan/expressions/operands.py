@@ -185,13 +185,13 @@ class BoundOption:
 
 
 def described(node: Node) -> str:
-    """What a message calls a node at the start of a sentence."""
+    """The name of a node at the start of a message."""
     name = name_of(node)
     return f"T{name[1:]}" if name.startswith("the ") else name
 
 
 def name_of(node: Node) -> str:
-    """What a message calls a node within a sentence."""
+    """The name of a node within a message."""
     match node:
         case Path():
             return "/".join(node.segments)[:100]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from comptoir.edm.model import NAMESPACE, EntitySet, Model
+from comptoir.errors import Refusal
 from comptoir.plan.expressions import types
 from comptoir.plan.expressions.nodes import CountOf, Field, Member, Related, Step, Value
 from comptoir.plan.expressions.operands import BoundOption, TypedValue, typed_property
@@ -18,7 +19,7 @@ MOST_RELATIONS = 100
 """The most navigation properties in all paths of an expression together."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class PathRecords(msgspec.Struct, frozen=True):
     """The records of a set at some point of a path.
 
     The path starts at the record that the step `base` leads to, 0 for the record itself, and
@@ -36,7 +37,7 @@ class Place(msgspec.Struct, frozen=True):
         return self.steps[-1].number if self.steps else self.base
 
 
-class Paths:
+class PathBinder:
     """Binds the paths of one expression, and counts their steps."""
 
     def __init__(
@@ -55,8 +56,8 @@ class Paths:
         self._nested = nested
         self._alone = alone
         self._steps = 0
-        self.root = Place(root)
-        self.variables: dict[str, Place] = {}
+        self.root = PathRecords(root)
+        self.variables: dict[str, PathRecords] = {}
 
     def value(self, path: Path) -> TypedValue:
         """Bind a path to a value; raises `Refusal` (400, 501)."""
@@ -64,47 +65,45 @@ class Paths:
         computed = self._computed.get("/".join(named))
         if computed is not None and named[0] not in self.variables:
             return computed
-        place, rest = self.place(path)
+        records, rest = self.follow(path)
         if not rest:
-            return self._record(path, place)
+            return self._record(path, records)
         name, *beyond = rest
-        if name == "$count" and place.many:
-            return TypedValue(CountOf(place.steps), types.WHOLE, most=2**53)
-        found = place.entity_set.type.by_name.get(name)
+        if name == "$count" and records.many:
+            return TypedValue(CountOf(records.steps), types.WHOLE, most=2**53)
+        found = records.entity_set.type.by_name.get(name)
         if found is None:
-            raise self._unknown(path, place, name)
-        if place.many:
+            raise self._unknown(path, records, name)
+        if records.many:
             raise self._several_records(path)
         if found.secret:
             raise self._option.misused(path, f"{name} is secret", "Use another property.")
         if beyond == ["$count"]:
-            raise self._unknown(path, place, "$count")
+            raise self._unknown(path, records, "$count")
         if beyond:
             raise past_value(self._option.name, path.position, name, _shown(path))
-        value: Value = Member(place.number, name) if place.number else Field(name)
-        if place.steps:
-            value = Related(place.steps, value)
-        return typed_property(value, found.type, nullable=bool(place.steps))
+        value = _value(records, name)
+        return typed_property(value, found.type, nullable=bool(records.steps))
 
-    def records(self, path: Path) -> Place:
+    def records(self, path: Path) -> PathRecords:
         """Bind a path to a collection of related records; raises `Refusal` (400, 501)."""
-        place, rest = self.place(path)
+        records, rest = self.follow(path)
         if rest:
-            if rest[0] in place.entity_set.type.by_name or rest[0] == "$count":
+            if rest[0] in records.entity_set.type.by_name or rest[0] == "$count":
                 raise self._not_a_collection(path)
-            raise self._unknown(path, place, rest[0])
-        if not place.many:
+            raise self._unknown(path, records, rest[0])
+        if not records.many:
             raise self._not_a_collection(path)
-        return place
+        return records
 
-    def place(self, path: Path) -> tuple[Place, tuple[str, ...]]:
+    def follow(self, path: Path) -> tuple[PathRecords, tuple[str, ...]]:
         """Follow the navigation properties of a path; return its records and its rest."""
         segments = path.segments
-        place = self.root
+        records = self.root
         if self._alone:
             raise self._aggregated(path)
         if segments[0] in self.variables:
-            place, segments = self.variables[segments[0]], segments[1:]
+            records, segments = self.variables[segments[0]], segments[1:]
         elif segments[0] in ("$this", "$root"):
             raise self._option.unsupported(path, segments[0])
         elif segments[0] == "$it":
@@ -113,19 +112,19 @@ class Paths:
                 raise self._option.unsupported(path, "$it within $expand")
             segments = segments[1:]
         while segments:
-            entity_type = place.entity_set.type
+            entity_type = records.entity_set.type
             if "." in segments[0]:
-                self._check_type(path, place, segments[0])
-            elif segments[0] in entity_type.related and not place.many:
-                place = self._followed(path, place, segments[0])
+                self._check_type(path, records, segments[0])
+            elif segments[0] in entity_type.related and not records.many:
+                records = self._followed(path, records, segments[0])
             else:
                 break
             segments = segments[1:]
-        return place, segments
+        return records, segments
 
-    def _followed(self, path: Path, place: Place, name: str) -> Place:
-        navigation = place.entity_set.type.related[name]
-        if len(place.steps) == MOST_STEPS:
+    def _followed(self, path: Path, records: PathRecords, name: str) -> PathRecords:
+        navigation = records.entity_set.type.related[name]
+        if len(records.steps) == MOST_STEPS:
             raise self._option.unsupported(
                 path, f"A path of more than {MOST_STEPS} navigation properties"
             )
@@ -136,11 +135,11 @@ class Paths:
             )
         self._steps += 1
         target = self._model.by_name[navigation.target]
-        step = Step(place.number, self._steps, navigation, target)
-        return Place(target, place.base, (*place.steps, step), navigation.collection)
+        step = Step(records.number, self._steps, navigation, target)
+        return PathRecords(target, records.base, (*records.steps, step), navigation.collection)
 
-    def _check_type(self, path: Path, place: Place, name: str) -> None:
-        own = f"{NAMESPACE}.{place.entity_set.type.name}"
+    def _check_type(self, path: Path, records: PathRecords, name: str) -> None:
+        own = f"{NAMESPACE}.{records.entity_set.type.name}"
         if name != own:
             self.check_entity_type(path, name)
             raise self._option.misused(
@@ -153,16 +152,14 @@ class Paths:
         if name not in known:
             raise unknown_name("The model", "type", name, known, self._option.name, path.position)
 
-    def _record(self, path: Path, place: Place) -> TypedValue:
-        if place.many:
+    def _record(self, path: Path, records: PathRecords) -> TypedValue:
+        if records.many:
             raise self._several_records(path)
-        key = place.entity_set.type.key_property
-        value: Value = Member(place.number, key.name) if place.number else Field(key.name)
-        if place.steps:
-            value = Related(place.steps, value)
-        return TypedValue(value, types.RECORD, nullable=bool(place.steps), own_type=key.type)
+        key = records.entity_set.type.key_property
+        value = _value(records, key.name)
+        return TypedValue(value, types.RECORD, nullable=bool(records.steps), own_type=key.type)
 
-    def _aggregated(self, path: Path) -> Exception:
+    def _aggregated(self, path: Path) -> Refusal:
         entity_type, name = self.root.entity_set.type, path.segments[0]
         if name == "$it" or name not in (*entity_type.by_name, *entity_type.related):
             return unknown_name(
@@ -179,9 +176,9 @@ class Paths:
             "Group by it, or aggregate it under an alias.",
         )
 
-    def _unknown(self, path: Path, place: Place, name: str) -> Exception:
-        entity_type = place.entity_set.type
-        if name in self._model.contained(place.entity_set):
+    def _unknown(self, path: Path, records: PathRecords, name: str) -> Refusal:
+        entity_type = records.entity_set.type
+        if name in self._model.contained(records.entity_set):
             # each statement reads one company
             return self._option.unsupported(path, f"{name} across companies")
         if name.startswith("$"):
@@ -192,17 +189,22 @@ class Paths:
             entity_type.name, "property", name, known, self._option.name, path.position
         )
 
-    def _not_a_collection(self, path: Path) -> Exception:
+    def _not_a_collection(self, path: Path) -> Refusal:
         return self._option.misused(
             path,
             f"{_shown(path)} is not a collection of records",
             "Use a navigation property to many records.",
         )
 
-    def _several_records(self, path: Path) -> Exception:
+    def _several_records(self, path: Path) -> Refusal:
         return self._option.misused(
             path, f"{_shown(path)} leads to several records", "Use any, all or $count."
         )
+
+
+def _value(records: PathRecords, name: str) -> Value:
+    value = Member(records.number, name) if records.number else Field(name)
+    return Related(records.steps, value) if records.steps else value
 
 
 def _shown(path: Path) -> str:

@@ -4,8 +4,8 @@ Filters that differ only in texts and Guids are parsed and bound once. The liter
 filter; the rest is its shape. A shape is bound with a marker in place of each literal. The
 positions of the markers among the bound values say where the literals of every other filter of this
 shape belong. This is correct since the content of a short text or Guid never decides how a filter
-is bound. Other literals stay in the shape, since theirs may. A filter whose texts are more than
-values (a pattern, a duration, a text so long that its length counts) is bound by itself.
+is bound. Other literals stay in the shape, since their content may. A filter whose texts are more
+than values (a pattern, a duration, a text so long that its length counts) is bound by itself.
 """
 
 import re

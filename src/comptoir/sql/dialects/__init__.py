@@ -76,16 +76,18 @@ class TextIndex(Protocol):
     """An index of the database over the folded texts of documents."""
 
     folding: str
-    """The version of the rules that fold texts. After a change, all documents are built again."""
+    """The version of the rules that fold texts; a change invalidates all documents."""
 
     spans_companies: bool
     """Whether document numbers are unique over all companies, not within each company."""
 
     def add(self, documents: Documents) -> Iterator[Statement]:
-        """Return the statements that index documents."""
+        """Return the statements that index documents: none if the database does it itself."""
+        return iter(())
 
     def drop(self, documents: Documents) -> Iterator[Statement]:
         """Return the statements that remove documents, with the texts as they were added."""
+        return iter(())
 
     def candidates(
         self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
@@ -94,6 +96,7 @@ class TextIndex(Protocol):
 
         Returns None if the index does not narrow the search: every document is a candidate.
         """
+        return None
 
     def numbered(
         self, number: ColumnElement[int], first: ColumnElement[int], last: ColumnElement[int]
@@ -108,10 +111,11 @@ class BulkStatements(Protocol):
     """Statements that update or look up many rows of a company at once."""
 
     def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
-        """Return the statement `row`, which updates one row, with one for many rows if there is.
+        """Return the statement `row`, which updates one row, with its bulk form if there is one.
 
         Its values are the company, the value of the column `key`, and the new values of `names`.
         """
+        return row
 
     def lookup(
         self,

@@ -278,11 +278,11 @@ def connect(path: Path, *, writes: bool, lock_seconds: float) -> Connection:
         else:
             connection.execute("PRAGMA query_only=1")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        register(connection)
     except sqlite3.Error as fault:
         if connection is not None:
             connection.close()
         raise _cannot_open(path, fault) from fault
-    register(connection)
     return connection
 
 

@@ -9,6 +9,7 @@ import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from functools import partial
 from typing import TypeVar
 
 from comptoir.plan.expressions.calls import SHORT_LITERAL
@@ -69,24 +70,22 @@ class Scans:
             raise too_many_reads(self._waiting)
         self._waiting += 1
         try:
-            async with self._free:
-                return await self._run(query, portion)
-        finally:
+            await self._free.acquire()
+        except asyncio.CancelledError:
             self._waiting -= 1
-
-    async def _run(self, query: Query, portion: Portion | None) -> list[Row]:
-        loop = asyncio.get_running_loop()
+            raise
         connection = self._idle.pop()
+        loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, _run_without_limit, connection, query, portion)
+        # the connection is free when the thread has ended, even if the caller is cancelled twice
+        work.add_done_callback(partial(self._release, connection))
         try:
             await asyncio.wait([work], timeout=self._seconds)
         finally:
-            # a thread that has not begun does not notice a stop, and the connection is free only
-            # when the thread has ended
+            # a thread that has not begun does not notice a stop
             while not work.done():
                 connection.stop()
                 await asyncio.wait([work], timeout=INTERRUPT_SECONDS)
-            self._idle.append(connection)
             fault = work.exception()
         if fault is None:
             return work.result()
@@ -95,6 +94,13 @@ class Scans:
         if not isinstance(fault, StatementStopped):
             raise fault
         raise too_slow(self._seconds) from fault
+
+    def _release(self, connection: Connection, work: asyncio.Future[list[Row]]) -> None:
+        # asyncio reports an exception that nobody retrieves
+        work.exception()
+        self._idle.append(connection)
+        self._free.release()
+        self._waiting -= 1
 
     async def stop(self) -> None:
         """Wait for the current reads, then close the connections."""

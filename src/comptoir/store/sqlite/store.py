@@ -52,20 +52,20 @@ class SqliteStore(Store):
                 opened.enter_context(closing(self._open_reading()))
                 for _ in range(2 + settings.scan_threads)
             )
+            self._scans = Scans(
+                others, most_waiting=settings.queued_scans, seconds=settings.scan_seconds
+            )
+            self._file_reader = SqliteReader(first, second, statements.reads, self._scans)
+            condition, watermarks = Condition(path.absolute().parent), Watermarks()
+            self._file_writer = SqliteWriter(
+                writing, statements, condition, watermarks, settings.queued_writes
+            )
             opened.pop_all()
-        self._scans = Scans(
-            others, most_waiting=settings.queued_scans, seconds=settings.scan_seconds
-        )
-        self._file_reader = SqliteReader(first, second, statements.reads, self._scans)
-        condition, watermarks = Condition(path.absolute().parent), Watermarks()
-        self._file_writer = SqliteWriter(
-            writing, statements, condition, watermarks, settings.queued_writes
-        )
         super().__init__(statements, self._file_reader, self._file_writer, condition, watermarks)
 
     @override
     def snapshot(self) -> AbstractAsyncContextManager[SnapshotConnection]:
-        return _snapshot(self._open_reading)
+        return sqlite_snapshot(self._open_reading)
 
     @override
     async def close(self) -> None:
@@ -76,17 +76,21 @@ class SqliteStore(Store):
 
 
 @asynccontextmanager
-async def _snapshot(opened: Callable[[], Connection]) -> AsyncIterator[SnapshotConnection]:
-    connection = opened()
+async def sqlite_snapshot(
+    connecting: Callable[[], Connection],
+) -> AsyncIterator[SnapshotConnection]:
+    """A connection that sees what is committed when the block begins."""
+    connection = connecting()
     thread = ThreadPoolExecutor(1, thread_name_prefix="comptoir-snapshot")
     snapshot = _SqliteSnapshot(connection, thread)
     try:
         await snapshot.begin()
         yield snapshot
     finally:
-        # a statement may still run on the thread
+        # a statement may still run on the thread after a cancellation
+        connection.stop()
+        thread.submit(connection.close)
         await asyncio.to_thread(thread.shutdown)
-        connection.close()
 
 
 class _SqliteSnapshot(SnapshotConnection):

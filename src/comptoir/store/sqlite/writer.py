@@ -5,7 +5,7 @@ Each unit has a savepoint. A refused unit is rolled back to it, and the others s
 
 import asyncio
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from queue import SimpleQueue
 from threading import Thread
 
@@ -54,12 +54,15 @@ class SqliteWriter(Writer):
         await asyncio.sleep(seconds * PAUSE)
 
     async def stop(self) -> None:
-        """Commit the queued units, then end the thread and close the connection."""
+        """Commit the queued units, then end the thread, which closes the connection."""
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
-        self._connection.close()
 
     def _serve(self) -> None:
+        with closing(self._connection):
+            self._run_jobs()
+
+    def _run_jobs(self) -> None:
         is_open = True
         while is_open:
             jobs: list[Job] = []

@@ -51,7 +51,7 @@ class PostgresBulkStatements(BulkStatements):
             .values({table.c[name]: staged.c[name] for name in names})
         )
         prepared = prepare(statement, self._compiler, (COMPANY, key, *names))
-        sources = tuple([row.order.index(place) for place in prepared.order])
+        sources = tuple([row.order.index(each) for each in prepared.order])
         shared, found_by = prepared.order.index(0), prepared.order.index(1)
         staging = BulkQuery(prepared.text, sources, shared, found_by, prepared.conversions)
         return msgspec.structs.replace(row, bulk=staging)

@@ -107,10 +107,6 @@ def _wide_operation(name: str) -> Computed:
     return combined
 
 
-def _div_decimal(left: Operand, right: Operand) -> SqlExpression:
-    return _call("div_decimal", BigInteger, _exact(left), _exact(right))
-
-
 def _narrow(number: SqlExpression) -> SqlExpression:
     return _call("narrow", BigInteger, number)
 
@@ -135,7 +131,9 @@ _NUMBERS: FunctionTable = {
     "sub_wide": _wide_operation("sub"),
     "mul_wide": _wide_operation("mul"),
     "mod_wide": _wide_operation("mod"),
-    "div_decimal": _div_decimal,
+    "div_decimal": lambda left, right: _call(
+        "div_decimal", BigInteger, _exact(left), _exact(right)
+    ),
     "negate_wide": _text("negate_wide"),
     "widen": _text("widen"),
     "narrow": lambda number: _narrow(_exact(number)),
@@ -149,16 +147,11 @@ def _contains(text: Operand, part: Operand) -> SqlExpression:
     return func.strpos(text, part, type_=Integer) > constant(0)
 
 
-def _startswith(text: Operand, part: Operand) -> SqlExpression:
-    return func.starts_with(text, part, type_=Boolean)
+_startswith = partial(func.starts_with, type_=Boolean)
 
 
 def _endswith(text: Operand, part: Operand) -> SqlExpression:
     return func.starts_with(func.reverse(text), func.reverse(part), type_=Boolean)
-
-
-def _endswith_literal(text: Operand, part: Operand) -> SqlExpression:
-    return func.right(text, func.length(part), type_=Text) == part
 
 
 def _matches_pattern(text: Operand, pattern: Operand) -> SqlExpression:
@@ -192,7 +185,7 @@ _TEXTS: FunctionTable = {
     "startswith": _startswith,
     "startswith_literal": _startswith,
     "endswith": _endswith,
-    "endswith_literal": _endswith_literal,
+    "endswith_literal": lambda text, part: func.right(text, func.length(part), type_=Text) == part,
     "matchespattern": _matches_pattern,
     "length": _length,
     "indexof": _index_of,
@@ -212,10 +205,9 @@ def _part(start: int, length: int) -> Computed:
 
 
 def _text_part(start: int, length: int) -> Computed:
-    def cut(text: Operand) -> SqlExpression:
-        return _by_code_point(func.substr(text, constant(start), constant(length), type_=Text))
-
-    return cut
+    return lambda text: _by_code_point(
+        func.substr(text, constant(start), constant(length), type_=Text)
+    )
 
 
 def _fraction(start: int) -> Computed:
@@ -234,7 +226,7 @@ def _between(left: Operand, right: Operand) -> SqlExpression:
 
 
 _TIMES: FunctionTable = {
-    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _part(*bounds) for name, bounds in TIME_PARTS.items()},
     **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),

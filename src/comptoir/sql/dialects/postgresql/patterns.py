@@ -100,11 +100,11 @@ def _alternatives(node: Alternatives) -> _Ways:
 def _sequence(parts: Sequence[Part]) -> _Ways:
     ways = _Ways(inside=_EMPTY)
     for part in parts:
-        ways = _in_turn(ways, _part(part))
+        ways = _in_sequence(ways, _part(part))
     return ways
 
 
-def _in_turn(one: _Ways, other: _Ways) -> _Ways:
+def _in_sequence(one: _Ways, other: _Ways) -> _Ways:
     """The matches of two parts in sequence."""
     skipped = _empty(one.inside, one.start)
     left = _empty(other.inside, other.end)

@@ -4,15 +4,14 @@ The index serves `LIKE`, which compares the texts themselves. Without the extens
 the documents and find the same.
 """
 
-from collections.abc import Iterator
 from typing import cast
 
-from sqlalchemy import ColumnElement, Select, func
+from sqlalchemy import ColumnElement, func
 from typing_extensions import override
 
-from comptoir.plan.expressions.nodes import BoundSearch, Slot
-from comptoir.sql.dialects import Documents, TextIndex
-from comptoir.sql.prepared import Statement, constant, slot_of
+from comptoir.plan.expressions.nodes import Slot
+from comptoir.sql.dialects import TextIndex
+from comptoir.sql.prepared import constant, slot_of
 
 
 class PgTrgmIndex(TextIndex):
@@ -21,20 +20,6 @@ class PgTrgmIndex(TextIndex):
     # routines fold the texts, and `migrate` drops the documents when it changes the routines
     folding = "routines"
     spans_companies = False
-
-    @override
-    def add(self, documents: Documents) -> Iterator[Statement]:
-        return iter(())
-
-    @override
-    def drop(self, documents: Documents) -> Iterator[Statement]:
-        return iter(())
-
-    @override
-    def candidates(
-        self, search: BoundSearch, first: ColumnElement[int], last: ColumnElement[int]
-    ) -> Select[str | int] | None:
-        return None
 
     @override
     def numbered(

@@ -26,10 +26,6 @@ class SqliteBulkStatements(BulkStatements):
         self._compiler = compiler
 
     @override
-    def update(self, table: Table, key: str, names: Sequence[str], row: Prepared) -> Prepared:
-        return row
-
-    @override
     def lookup(
         self,
         table: Table,

@@ -141,14 +141,6 @@ REGISTERED_AGGREGATES: Mapping[str, Callable[[WideTotal], Stored | None]] = Mapp
 """The aggregate functions that every connection registers, over wide decimals."""
 
 
-def _contains_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
-    return func.instr(text, part, type_=Integer) > constant(0)
-
-
-def _startswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
-    return func.substr(text, constant(1), func.length(part)) == part
-
-
 def _endswith_literal(text: Operand, part: Operand) -> ColumnElement[bool]:
     # substr from -0 is the whole text, which ends with the empty text too
     return or_(func.length(part) == constant(0), func.substr(text, -func.length(part)) == part)
@@ -161,25 +153,16 @@ def _substring_literal(text: Operand, start: Operand, *length: Operand) -> SqlEx
 
 
 def _part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
-    def cut(text: Operand) -> SqlExpression:
-        return cast(func.substr(text, constant(start), constant(length)), Integer)
-
-    return cut
+    return lambda text: cast(func.substr(text, constant(start), constant(length)), Integer)
 
 
 def _text_part(start: int, length: int) -> Callable[[Operand], SqlExpression]:
-    def cut(text: Operand) -> SqlExpression:
-        return func.substr(text, constant(start), constant(length), type_=Text)
-
-    return cut
+    return lambda text: func.substr(text, constant(start), constant(length), type_=Text)
 
 
 def _fraction(start: int) -> Callable[[Operand], SqlExpression]:
-    def fraction(text: Operand) -> SqlExpression:
-        milliseconds = cast(func.substr(text, constant(start), constant(3)), Integer)
-        return milliseconds.op("*")(constant(UNIT // 1_000))
-
-    return fraction
+    milliseconds = _part(start, 3)
+    return lambda text: milliseconds(text).op("*")(constant(UNIT // 1_000))
 
 
 def _bounded(number: Operand) -> SqlExpression:
@@ -193,24 +176,17 @@ def _text_of_boolean(value: Operand) -> SqlExpression:
     )
 
 
-def _as_number(condition: Operand) -> SqlExpression:
-    return type_coerce(condition, Integer)
-
-
-def _null_as_value(value: Operand) -> SqlExpression:
-    # no text or number equals a blob
-    return func.coalesce(value, literal_column("x'00'"))
-
-
 _NATIVE: FunctionTable = {
-    "contains_literal": _contains_literal,
-    "startswith_literal": _startswith_literal,
+    "contains_literal": lambda text, part: func.instr(text, part, type_=Integer) > constant(0),
+    "startswith_literal": lambda text, part: (
+        func.substr(text, constant(1), func.length(part)) == part
+    ),
     "endswith_literal": _endswith_literal,
     "length": lambda text: func.length(text, type_=Integer),
     "concat": infix("||"),
     "indexof_literal": lambda text, part: func.instr(text, part).op("-")(constant(1)),
     "substring_literal": _substring_literal,
-    **{name: _part(*place) for name, place in TIME_PARTS.items()},
+    **{name: _part(*bounds) for name, bounds in TIME_PARTS.items()},
     **{name: _fraction(start) for name, start in MILLISECONDS.items()},
     "date": _text_part(1, 10),
     "time": _text_part(12, 12),
@@ -218,9 +194,10 @@ _NATIVE: FunctionTable = {
     "bounded": _bounded,
     "text_of_whole": lambda number: cast(number, Text),
     "text_of_boolean": _text_of_boolean,
-    "as_number": _as_number,
+    "as_number": lambda condition: type_coerce(condition, Integer),
     "tied_to_row": lambda _, condition: condition,
-    "null_as_value": _null_as_value,
+    # no text or number equals a blob
+    "null_as_value": lambda value: func.coalesce(value, literal_column("x'00'")),
 }
 
 

@@ -1,0 +1,77 @@
+"""Invalid settings are refused with their source, their value and a remedy."""
+
+from pathlib import Path
+
+import pytest
+
+from comptoir.config import load_settings
+from comptoir.errors import OperatorError
+from support.command import Command
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("PORT", "70000", "Use a number from 0 to 65535."),
+        ("PORT", "http", "Use an integer."),
+        ("PORT", "\u0661", "Use an integer."),
+        ("PAGE_SIZE", "0", "Use a number greater than 0."),
+        ("PAGE_SIZE", "1_000", "Use an integer."),
+        ("SCAN_SECONDS", "-1", "Use a number greater than 0."),
+        ("SCAN_SECONDS", "1e999", "Use a number greater than 0."),
+        ("SCAN_SECONDS", "soon", "Use a number."),
+        ("STATEMENT_CACHE", "-1", "Use 0 or a greater number."),
+        ("REPEATABILITY_SECONDS", "99999999", "Use at most 31622400, which is a year."),
+        ("BASE_PATH", "api", "Use segments of letters, digits, - . _ and ~, each after a slash"),
+        ("LOG_LEVEL", "debug", "Use info, warning or off."),
+        ("PUBLIC_URL", "example.com", "Start it with http:// or https://."),
+        ("PUBLIC_URL", "http://h\udcff", "Use text in UTF-8, without control characters."),
+        ("TOKEN_ISSUER", "\udcff", "Use text in UTF-8, without control characters."),
+        ("TOKEN_ISSUER", "a\nb", "Use text in UTF-8, without control characters."),
+        ("CORS_ORIGINS", "https://a.example/path", "Use * or sites such as"),
+    ],
+)
+def test_an_invalid_value_is_named_with_a_remedy(variable: str, value: str, remedy: str) -> None:
+    with pytest.raises(OperatorError) as refused:
+        load_settings({}, {f"COMPTOIR_{variable}": value})
+    message = str(refused.value)
+    assert variable.lower() in message.lower()
+    assert remedy in message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("page_size = ", "is not TOML"),
+        ("page_sise = 5", "has an unknown setting page_sise. Did you mean page_size?"),
+        ("page_size = true", "has an invalid value of page_size. Use text or a number."),
+        ("page_size = 'many'", "invalid setting page_size in"),
+        ('token_issuer = "\\u0007"', "invalid setting token_issuer"),
+    ],
+)
+def test_an_invalid_config_file_is_named(content: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "comptoir.toml"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(OperatorError) as refused:
+        load_settings({"config": str(file)}, {})
+    assert message in str(refused.value)
+
+
+def test_a_missing_config_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="cannot be read: No such file or directory"):
+        load_settings({"config": str(tmp_path / "none.toml")}, {})
+
+
+def test_an_option_overrides_the_environment_and_that_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "comptoir.toml"
+    file.write_text("page_size = 1\nmax_page_size = 1\nport = 1\n", encoding="utf-8")
+    environment = {"COMPTOIR_PAGE_SIZE": "2", "COMPTOIR_PORT": "2", "COMPTOIR_CONFIG": str(file)}
+    settings = load_settings({"port": 3}, environment)
+    assert (settings.max_page_size, settings.page_size, settings.port) == (1, 2, 3)
+
+
+def test_a_command_reports_an_invalid_setting_in_one_line(command: Command) -> None:
+    file = command.folder / "comptoir.toml"
+    file.write_text("page_size = 0\n", encoding="utf-8")
+    fault = command.run("token", "--config", str(file)).fault()
+    assert fault == "comptoir: invalid setting page_size '0'. Use a number greater than 0."
