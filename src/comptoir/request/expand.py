@@ -86,8 +86,9 @@ class ExpandItem(Syntax, frozen=True):
     """One item: the names along a path, or `("*",)` for all navigation properties.
 
     A name with a dot is an entity type to which the path casts. `result` is added to each record:
-    the related records, their references, or their count. `options` are the same as in a request for
-    the related records, with the aliases of the request; `items` are those of a nested `$expand`.
+    the related records, their references, or their count. `options` are the same as in a request
+    for the related records, with the aliases of the request; `items` are those of a nested
+    `$expand`.
     """
 
     path: tuple[str, ...]
