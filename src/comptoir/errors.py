@@ -288,4 +288,4 @@ class OperatorError(Exception):
 
 
 class UnreachableError(OperatorError):
-    """The database cannot be reached now: a service starts without it and waits."""
+    """The database cannot be reached; a service that starts waits for it."""

@@ -297,3 +297,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     reads_back(parse_expand, lambda each: printed(parse_expand(each)), text, "$expand")
     if refusal_of(parse_expand, text) is None:
         assert_nested_texts_agree(parse_expand(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('a($search="b)', "Close it, with `\\` before a quote inside."),
+        ("a($filter=b eq 'c)", "double a quote inside a text: 'O''Neil'"),
+        ("a($levels=x)", "Invalid value 'x' for $levels at column 11 of $expand. Send max, or"),
+        ("*($top=1)", "Use $levels."),
+    ],
+)
+def test_a_remedy_fits_the_fault(text: str, said: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        parse_expand(text)
+    assert said in caught.value.message

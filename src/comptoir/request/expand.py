@@ -85,9 +85,10 @@ class Positions(msgspec.Struct, frozen=True):
 class ExpandItem(Syntax, frozen=True):
     """One item: the names along a path, or `("*",)` for all navigation properties.
 
-    A name with a dot is an entity type to which the path casts. `result` is what a record gets: the
-    related records, their references, or their count. `options` are the same as in a request for
-    the related records, with the aliases of the request; `items` are those of a nested `$expand`.
+    A name with a dot is an entity type to which the path casts. `result` is added to each record:
+    the related records, their references, or their count. `options` are the same as in a request
+    for the related records, with the aliases of the request; `items` are those of a nested
+    `$expand`.
     """
 
     path: tuple[str, ...]
@@ -269,7 +270,7 @@ class _ExpandReader(OptionReader):
             if mark in ("'", '"'):
                 remedy = "Close it, and double a quote inside a text: 'O''Neil'."
                 if mark == '"':
-                    remedy = "Close it, with `\\\\` before a quote inside."
+                    remedy = "Close it, with `\\` before a quote inside."
                 raise self.misused(found.start(), f"The quote {mark} is not closed", remedy)
             if not opened and mark in (";", ")"):
                 self.position = found.start()

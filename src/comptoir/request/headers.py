@@ -165,7 +165,7 @@ class EntityTags(msgspec.Struct, frozen=True):
     any: bool
     opaque: frozenset[str]
 
-    def hold(self, opaque: str) -> bool:
+    def contain(self, opaque: str) -> bool:
         """Whether a record's tag is among these, by weak comparison (RFC 9110, 8.8.3.2)."""
         return self.any or opaque in self.opaque
 

@@ -91,7 +91,7 @@ async def _found(context: Context, computed: Computed = ()) -> Row | Response:
     row = await context.row(computed)
     if row is None:
         return _nothing()
-    if known is not None and known.hold(opaque_tag(context.company, row[0])):
+    if known is not None and known.contain(opaque_tag(context.company, row[0])):
         headers: list[Header] = [ODATA_VERSION, _etag(context, row)]
         return Response(304, headers, is_revalidated=_is_covered(context))
     return row

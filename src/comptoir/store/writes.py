@@ -103,9 +103,9 @@ def _guarded(plan: UpdatePlan | DeletePlan, unit: UnitOfWork) -> Steps[Row]:
     current = yield from _current(plan, unit)
     company = unit.ledger.company
     tag = opaque_tag(company, current[0])
-    if not plan.if_match.hold(tag):
+    if not plan.if_match.contain(tag):
         raise _changed(company, current)
-    if plan.if_none_match is not None and plan.if_none_match.hold(tag):
+    if plan.if_none_match is not None and plan.if_none_match.contain(tag):
         raise Refusal(
             ENTITY_CHANGED,
             "If-None-Match contains the record's ETag",
@@ -149,7 +149,7 @@ def _check_create(plan: CreatePlan, existing: Row, company: Company) -> None:
             "Update the record instead.",
             target="If-None-Match",
         )
-    if plan.if_match is not None and not plan.if_match.hold(opaque_tag(company, existing[0])):
+    if plan.if_match is not None and not plan.if_match.contain(opaque_tag(company, existing[0])):
         raise _changed(company, existing)
 
 

@@ -72,7 +72,9 @@ class Dumper:
                     write = self._writer(file, entity_set)
                     count = 0
                     async for rows in self._snapshot.rows(entity_set.name, self._company.id):
-                        count += _write_rows(write, rows)
+                        for row in rows:
+                            write(row)
+                        count += len(rows)
                         self._progress(f"writing {entity_set.name}", count, total)
                     file.flush()
                     os.fsync(file.fileno())
@@ -102,12 +104,6 @@ class Dumper:
 def file_exists(target: Path) -> OperatorError:
     """The error for a file that a dump would overwrite."""
     return OperatorError(f"{target} already exists", "Move it, or name another folder.")
-
-
-def _write_rows(write: WriteRow, rows: Sequence[Row]) -> int:
-    for row in rows:
-        write(row)
-    return len(rows)
 
 
 def _csv_writer(file: TextIO, written: Sequence[tuple[int, Property]]) -> WriteRow:

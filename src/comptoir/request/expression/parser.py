@@ -175,7 +175,7 @@ def parse_compute(
 
 
 class ExpressionParser(OptionReader):
-    """Reads expressions from an option, also from one in which they are only a part.
+    """Reads expressions from the text of an option, or from a part of it.
 
     The nodes of all expressions count towards one limit.
     """
