@@ -4,7 +4,7 @@ A list is a pipeline without `$apply`: it computes, filters and sorts the record
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -12,6 +12,9 @@ from comptoir.edm.model import Company, EntitySet, NavigationProperty
 from comptoir.edm.types import PrimitiveType, Stored
 from comptoir.plan.expressions.nodes import Condition, Slot, Value
 from comptoir.plan.functions import AggregateFunction
+
+CACHED_LISTS = 500
+"""The number of pipelines of lists that are kept, with their hashes, for further requests."""
 
 Row = tuple[Stored, ...]
 """A row as read. A record's row is its version, then its properties in the contract's order."""
@@ -251,6 +254,9 @@ def list_pipeline(
     order: Order | None = None,
 ) -> tuple[Pipeline, tuple[Stored, ...]]:
     """The pipeline that computes, filters and sorts records, and the values for its slots."""
+    order = order or default_order(entity_set)
+    if not computed and not order.expressions:
+        return _list_pipeline(entity_set, where.condition, order.keys, where.searches), where.values
     transformations: list[Transformation] = []
     values = where.values
     if computed:
@@ -261,7 +267,6 @@ def list_pipeline(
         transformations.append(Compute(tuple(named)))
     if where.condition is not None:
         transformations.append(Filter(where.condition))
-    order = order or default_order(entity_set)
     first_slot = len(values)
     pipeline = Pipeline(
         entity_set,
@@ -277,3 +282,15 @@ def list_pipeline(
         searches=where.searches,
     )
     return pipeline, values + order.values
+
+
+@lru_cache(CACHED_LISTS)
+def _list_pipeline(
+    entity_set: EntitySet,
+    condition: Condition | None,
+    keys: tuple[OrderKey, ...],
+    searches: bool,
+) -> Pipeline:
+    """The pipeline of a list without computed values, with its hash, by which reads find it."""
+    transformations = () if condition is None else (Filter(condition),)
+    return Pipeline(entity_set, keys, transformations, searches=searches)

@@ -188,6 +188,12 @@ class PageWriter(CollectionWriter):
         self._delta = (("$deltatoken", delta_token),) if delta_token else ()
         self._last: Row | None = None
 
+    def next_slice(self, rows: Sequence[Row]) -> bytes:
+        """Write the next rows that belong on the page, and count them."""
+        written = self.slice(self.visible(rows))
+        self.advance(rows)
+        return written
+
     def visible(self, rows: Sequence[Row]) -> Sequence[Row]:
         """The rows, of the next ones, that belong on the page."""
         fitting = rows[: self._page.size - self.row_count]

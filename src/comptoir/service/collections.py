@@ -140,6 +140,9 @@ class _PageBody(msgspec.Struct):
         return Response(200, headers, self._stream(begun, second))
 
     async def _pieces(self, rows: Sequence[Row]) -> Sequence[bytes]:
+        if self.expander is None:
+            # an asynchronous generator costs as much as writing a few rows
+            return [self.writer.next_slice(rows)]
         return [piece async for piece in pieces_of(self.writer, self.expander, rows)]
 
     async def _stream(self, begun: Sequence[bytes], second: Sequence[Row]) -> Pieces:

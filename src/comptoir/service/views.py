@@ -364,15 +364,15 @@ async def _regrouped(slices: Slices, size: int) -> Slices:
 
 async def pieces_of(writer: PageWriter, expander: Expander | None, rows: Sequence[Row]) -> Pieces:
     """The next rows of a page as bytes, in pieces of a length that suits the event loop."""
-    shown = writer.visible(rows)
     if expander is None:
-        yield writer.slice(shown)
-    else:
-        extras = await expander.extras(shown)
-        for start in range(0, len(shown), PIECE):
-            end = start + PIECE
-            yield writer.slice(shown[start:end], extras[start:end])
-            await asyncio.sleep(0)
+        yield writer.next_slice(rows)
+        return
+    shown = writer.visible(rows)
+    extras = await expander.extras(shown)
+    for start in range(0, len(shown), PIECE):
+        end = start + PIECE
+        yield writer.slice(shown[start:end], extras[start:end])
+        await asyncio.sleep(0)
     writer.advance(rows)
 
 
