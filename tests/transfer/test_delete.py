@@ -370,7 +370,7 @@ def test_a_restored_backup_from_before_the_deletion_is_noticed(ready: Command) -
 
     backup.restored()
 
-    assert "older than" in ready.run("serve", "--port", "0").err
+    assert "lacks changes" in ready.run("serve", "--port", "0").err
 
 
 @pytest.mark.parametrize(
