@@ -2,7 +2,8 @@
 
 import pytest
 
-from comptoir.store.postgres import reader
+from comptoir.store.postgres import reader as postgres_reader
+from comptoir.store.sqlite import reader as sqlite_reader
 from support.client import Record, encoded
 from support.companies import Company
 from support.service import Service
@@ -47,8 +48,14 @@ def shop(service: Service) -> Company:
 
 @pytest.fixture(autouse=True)
 def never_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On PostgreSQL, a statement of a busy machine would be slow, and be run by a cursor."""
-    monkeypatch.setattr(reader, "SLOW_SECONDS", 60.0)
+    """Keep slow statements of a busy machine on the connections that are traced.
+
+    PostgreSQL would run them by a cursor, and SQLite on a scan thread.
+    """
+    monkeypatch.setattr(postgres_reader, "SLOW_SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_reader, "SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_reader, "BUDGET", 1_000_000)
+    monkeypatch.setattr(sqlite_reader, "SLOW", 1_000_000)
 
 
 def reads(company: Company, path: str, options: dict[str, str | int]) -> int:
