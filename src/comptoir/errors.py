@@ -95,7 +95,7 @@ KEY_EXISTS = ErrorType(
 LINK_EXPIRED = ErrorType(
     "Request_LinkExpired",
     410,
-    "The link is no longer valid.",
+    "The link has expired.",
     "Start again from the collection.",
 )
 ENTITY_CHANGED = ErrorType(

@@ -109,7 +109,7 @@ class Clients(RuleBasedStateMachine):
 
     @rule(move=of_its_kinds(moves), times=st.integers(2, 3))
     def write_again_and_again(self, move: Move, times: int) -> None:
-        """What succeeds is done once; what is refused is decided anew, and refused again."""
+        """What succeeds is done once; what is refused is decided again, and refused again."""
         write = self.targets.write(move, repeats=True)
         request = self._request(write)
         answers = [self.company.carrier.send(request) for _ in range(times)]

@@ -155,13 +155,13 @@ def test_a_record_that_has_just_been_deleted_is_404(company: Company, writes: Wr
     writes.patch(path_of(contact), city="Here")
     writes.delete(path_of(contact))
     writes.patch(path_of(contact), city="Nowhere")
-    writes.post(CONTACTS, id=contact["id"], displayName="Anew", number="A")
+    writes.post(CONTACTS, id=contact["id"], displayName="Again", number="A")
     writes.patch(path_of(contact), city="There")
 
     assert writes.statuses() == [200, 204, 404, 201, 200]
 
     found = company.record(path_of(contact))
-    assert (found["displayName"], found["city"], found["number"]) == ("Anew", "There", "A")
+    assert (found["displayName"], found["city"], found["number"]) == ("Again", "There", "A")
 
 
 def test_a_key_is_used_once(company: Company, writes: Writes) -> None:

@@ -156,7 +156,7 @@ def test_a_copy_refreshes_statistics(
             loader = Loader(source, stored, lambda *_: None)
             table = TableSource("agents", ("code",), rows)
             await loader.load(table, MODEL.by_name[AGENTS], keep_good=False)
-            await Copy(MODEL, source, target, stored, lambda *_: None).run(anew=False)
+            await Copy(MODEL, source, target, stored, lambda *_: None).run(restart=False)
         finally:
             await source.close()
             await target.close()

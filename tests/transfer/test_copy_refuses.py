@@ -51,12 +51,12 @@ def test_a_copy_that_differs_is_invisible_until_anew_repeats_it(
         fault = pair.fault(company)
         assert f"the company {company.id} differs between the target and the source" in fault
         assert (
-            f"{place}. It is not visible in the target. Drop it and start again with --anew."
+            f"{place}. It is not visible in the target. Drop it and start again with --restart."
             in fault
         )
         assert not pair.is_seen(company)
 
-    assert f"{len(SAMPLES) + 1} records; equal" in pair.copied(company, "--anew")
+    assert f"{len(SAMPLES) + 1} records; equal" in pair.copied(company, "--restart")
     pair.assert_same(company)
 
 
@@ -82,7 +82,7 @@ def test_a_change_of_a_complete_copy_is_reported(pair: TwoDatabases, company: Co
 
     assert f"in customersExt, the row {CUSTOMER} differs. Name another target with --to." in fault
     assert pair.is_seen(company)
-    assert "--anew" not in pair.fault(company, "--anew")
+    assert "--restart" not in pair.fault(company, "--restart")
 
 
 def test_a_renamed_company_is_reported(pair: TwoDatabases, company: Company) -> None:
@@ -99,7 +99,7 @@ def test_a_copy_with_writes_of_its_own_is_left_alone(pair: TwoDatabases, company
 
     record(company.patch(CONTACT, {"city": "Graz"}, "*"))
     record(company.patch(CONTACT, {"city": "Linz"}, "*"))
-    for more in ((), ("--anew",)):
+    for more in ((), ("--restart",)):
         assert "is not an earlier state of the one in the source" in pair.fault(company, *more)
     assert there.record(CONTACT)["city"] == "Wien"
     assert len(there.changes()) == len(SAMPLES) + 1
@@ -137,7 +137,7 @@ def test_only_anew_drops_an_unfinished_copy_from_another_source(
 
     assert "has an unfinished copy of a company" in pair.command.fault(*copy)
     assert pair.copied_so_far(company, "customersExt") == 1
-    pair.command.done(*copy, "--anew")
+    pair.command.done(*copy, "--restart")
 
     other.unlink()
     assert pair.is_seen(company)
@@ -149,11 +149,11 @@ def test_a_copy_does_not_resume_from_an_unfinished_drop(
 ) -> None:
     company.load("customersExt", *({"number": f"C{at}"} for at in range(SLICE_ROWS + 10)))
     pair.stopped_at(company, "comparing")
-    pair.stopped_at(company, "dropping customersExt", anew=True)
+    pair.stopped_at(company, "dropping customersExt", restart=True)
     assert pair.copied_so_far(company, "customersExt") == 11
 
     assert "or one that is being dropped" in pair.fault(company)
-    assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--anew")
+    assert f"{len(SAMPLES) + SLICE_ROWS + 10} records; equal" in pair.copied(company, "--restart")
     pair.assert_same(company)
 
 

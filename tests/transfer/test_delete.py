@@ -308,7 +308,7 @@ def test_a_copy_that_starts_again_leaves_no_documents_of_the_earlier_one(
     pair.stopped_at(company, "comparing")
     assert rows_left(Command(pair.command.folder, pair.urls[1]), company)["search_documents"]
 
-    pair.stopped_at(company, "copying contactsExt", anew=True)
+    pair.stopped_at(company, "copying contactsExt", restart=True)
 
     left = rows_left(Command(pair.command.folder, pair.urls[1]), company)
     assert left.keys().isdisjoint({"search_documents", "search_marks"})
@@ -324,7 +324,7 @@ def test_a_copy_is_refused_where_the_company_is_being_deleted(pair: TwoDatabases
         delete_here(there, company.id, stop)
 
     assert "or one that is being dropped" in pair.fault(company)
-    pair.copied(company, "--anew")
+    pair.copied(company, "--restart")
     pair.assert_same(company)
 
 

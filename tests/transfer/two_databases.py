@@ -66,13 +66,13 @@ class TwoDatabases:
         """The error of the command that copies a company, which must fail."""
         return self.run("--company", company.id, *more).fault()
 
-    def attempt(self, company: Company, listener: Progress, *, anew: bool = False) -> CopyReport:
+    def attempt(self, company: Company, listener: Progress, *, restart: bool = False) -> CopyReport:
         """Copy within this process, with a progress listener."""
         copy = Copy(MODEL, self._here, self._there, company.stored, listener)
-        return self._runner.run(copy.run(anew=anew))
+        return self._runner.run(copy.run(restart=restart))
 
     def stopped_at(
-        self, company: Company, stage: str, times: int = 1, *, anew: bool = False
+        self, company: Company, stage: str, times: int = 1, *, restart: bool = False
     ) -> None:
         """Interrupt a copy when it has reported a stage `times` times."""
         told = 0
@@ -84,7 +84,7 @@ class TwoDatabases:
                 raise Stopped
 
         with pytest.raises(Stopped):
-            self.attempt(company, stop, anew=anew)
+            self.attempt(company, stop, restart=restart)
 
     def during(
         self, company: Company, stage: str, work: Callable[[], object], times: int = 1
@@ -111,7 +111,7 @@ class TwoDatabases:
             source, target = [await opened(each.settings) for each in (self.source, self.target)]
             try:
                 copy = Copy(MODEL, source, target, company.stored, lambda *_: None)
-                return await copy.run(anew=False)
+                return await copy.run(restart=False)
             finally:
                 await source.close()
                 await target.close()

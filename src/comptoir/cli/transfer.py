@@ -292,11 +292,11 @@ def copy(
             show_default=False,
         ),
     ] = None,
-    anew: Annotated[
+    restart: Annotated[
         bool,
         typer.Option(
-            "--anew",
-            envvar=environment_name("anew"),
+            "--restart",
+            envvar=environment_name("restart"),
             help="Drop an unfinished copy in the target, and start again.",
         ),
     ] = False,
@@ -316,19 +316,19 @@ def copy(
         )
     for settings in (here, there):
         need_database(settings)
-    run(lambda: _copy(here, there, wanted, anew=anew), resumes=True)
+    run(lambda: _copy(here, there, wanted, restart=restart), resumes=True)
 
 
-async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, anew: bool) -> None:
+async def _copy(here: Settings, there: Settings, wanted: Sequence[str], *, restart: bool) -> None:
     async with opened(here) as source, opened(there) as target:
         names = await company_names(source)
         companies = [await known_company(source, each) for each in wanted or names]
         with progress_bar("companies") as progress:
             copies = {each.id: Copy(MODEL, source, target, each, progress) for each in companies}
             for each in copies.values():
-                await each.check(anew=anew)
+                await each.check(restart=restart)
             for company_id, each in copies.items():
-                _print_copy(f"{names[company_id]} {company_id}", await each.run(anew=anew))
+                _print_copy(f"{names[company_id]} {company_id}", await each.run(restart=restart))
 
 
 def _print_copy(name: str, report: CopyReport) -> None:

@@ -68,18 +68,18 @@ class _State(msgspec.Struct, frozen=True):
     mark: CopyMark | None
 
 
-async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, anew: bool) -> _State:
+async def _state(company_id: str, ours: Snapshot, theirs: Snapshot, *, restart: bool) -> _State:
     """The state of a company; raises `OperatorError` if it cannot be copied."""
     origin = await ours.origin(company_id)
     if origin is None:
         raise _gone(company_id)
     copied = await theirs.origin(company_id)
     mark = await theirs.mark(company_id)
-    if mark is not None and mark.incarnation != origin.incarnation and not anew:
+    if mark is not None and mark.incarnation != origin.incarnation and not restart:
         raise OperatorError(
             f"the target has an unfinished copy of a company {company_id} from another source, or "
             "one that is being dropped",
-            "Drop it with --anew, or name another target with --to.",
+            "Drop it with --restart, or name another target with --to.",
         )
     if copied is not None:
         is_earlier = copied.incarnation == origin.incarnation and copied.number <= origin.number
@@ -119,20 +119,20 @@ class Copy:
         self._mark = CopyMark(company.incarnation, 0, secrets.token_hex(8))
         self._report = CopyReport()
 
-    async def check(self, *, anew: bool) -> None:
+    async def check(self, *, restart: bool) -> None:
         """Raise `OperatorError` if the target does not accept the company."""
         async with open_snapshot(self._source) as ours, open_snapshot(self._target) as theirs:
-            await _state(self._id, ours, theirs, anew=anew)
+            await _state(self._id, ours, theirs, restart=restart)
 
-    async def run(self, *, anew: bool) -> CopyReport:
+    async def run(self, *, restart: bool) -> CopyReport:
         """Copy the company, or resume an interrupted copy.
 
-        With `anew`, the rows of an unfinished copy are dropped first. Raises `OperatorError` if the
-        target does not accept the company, if both sides differ in the end, or if the source keeps
-        changing; the same call resumes after that.
+        With `restart`, the rows of an unfinished copy are dropped first. Raises `OperatorError` if
+        the target does not accept the company, if both sides differ in the end, or if the source
+        keeps changing; the same call resumes after that.
         """
         async with open_snapshot(self._source) as ours:
-            if not await self._begin(ours, anew=anew):
+            if not await self._begin(ours, restart=restart):
                 await self._compare(ours)
                 return self._report
             await self._copy_all(ours)
@@ -151,10 +151,10 @@ class Copy:
             "Stop the writers there, then run the same command again.",
         )
 
-    async def _begin(self, ours: Snapshot, *, anew: bool) -> bool:
+    async def _begin(self, ours: Snapshot, *, restart: bool) -> bool:
         """Store the mark of the copy; returns false if the company is complete in the target."""
         async with open_snapshot(self._target) as theirs:
-            found = await _state(self._id, ours, theirs, anew=anew)
+            found = await _state(self._id, ours, theirs, restart=restart)
         self._stored_mark = found.mark
         self._report.number = found.origin.number
         if found.complete is not None:
@@ -165,7 +165,7 @@ class Copy:
                 # services still cache the company, and must not serve it between two states
                 await asyncio.sleep(COMPANY_CACHE_SECONDS)
             return not self._report.was_complete
-        if found.mark is not None and not anew:
+        if found.mark is not None and not restart:
             self._move(found.mark.number)
         else:
             await self._drop()
@@ -309,7 +309,7 @@ class Copy:
         remedy = (
             "Name another target with --to."
             if self._report.was_complete
-            else "It is not visible in the target. Drop it and start again with --anew."
+            else "It is not visible in the target. Drop it and start again with --restart."
         )
         return OperatorError(
             f"the company {self._id} differs between the target and the source: {where}", remedy
